@@ -1,0 +1,1 @@
+"""Reading, viewing and writing ONNX models; knows nothing of TensorRT."""

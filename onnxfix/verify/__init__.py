@@ -1,0 +1,1 @@
+"""Runs a model before and after a change and compares the numbers."""
