@@ -1,0 +1,182 @@
+"""Polynomials of named dimensions: the numbers that shape arithmetic computes.
+
+A number is an `int`, a `Fraction`, or a `Poly` over named dimensions; a `Poly` that simplifies to a constant becomes a plain
+number, so two numbers are equal for every value of the names exactly when they compare equal. Names stand for integers.
+What has no polynomial form (`floor(h/2)`, `min(h, 9)`) is given a name of its own by a `Names` table, the same name for the
+same expression, so that cost stays linear in the number of operations.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TypeAlias
+
+Number: TypeAlias = "int | Fraction | Poly"
+Monomial: TypeAlias = tuple[tuple[str, int], ...]
+
+
+def _plain(value: Fraction) -> int | Fraction:
+    return value.numerator if value.denominator == 1 else value
+
+
+class Poly:
+    """A sum of coefficient * product(name ** power); immutable and never constant."""
+
+    __slots__ = ("_hash", "terms")
+
+    def __init__(self, terms: dict[Monomial, int | Fraction]) -> None:
+        self.terms = terms
+        self._hash: int | None = None
+
+    @staticmethod
+    def name(name: str) -> Poly:
+        """The polynomial that is one named dimension."""
+        return Poly({((name, 1),): 1})
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Poly) and self.terms == other.terms
+
+    def __hash__(self) -> int:
+        if self._hash is None:
+            self._hash = hash(frozenset(self.terms.items()))
+        return self._hash
+
+    def __add__(self, other: Number) -> Number:
+        terms = dict(self.terms)
+        for monomial, coefficient in _terms(other).items():
+            terms[monomial] = terms.get(monomial, 0) + coefficient
+        return _make(terms)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Poly:
+        return Poly({monomial: -coefficient for monomial, coefficient in self.terms.items()})
+
+    def __sub__(self, other: Number) -> Number:
+        return self + (-other)
+
+    def __rsub__(self, other: Number) -> Number:
+        return (-self) + other
+
+    def __mul__(self, other: Number) -> Number:
+        terms: dict[Monomial, int | Fraction] = {}
+        for left, a in self.terms.items():
+            for right, b in _terms(other).items():
+                product = _times(left, right)
+                terms[product] = terms.get(product, 0) + a * b
+        return _make(terms)
+
+    __rmul__ = __mul__
+
+    def __repr__(self) -> str:
+        parts = []
+        for monomial, coefficient in sorted(self.terms.items(), key=lambda item: (-len(item[0]), item[0])):
+            names = "*".join(name if power == 1 else f"{name}^{power}" for name, power in monomial)
+            if not names:
+                parts.append(str(coefficient))
+            elif coefficient == 1:
+                parts.append(names)
+            else:
+                parts.append(f"{coefficient}*{names}")
+        return "+".join(parts).replace("+-", "-")
+
+
+def _terms(number: Number) -> dict[Monomial, int | Fraction]:
+    return number.terms if isinstance(number, Poly) else {(): number}
+
+
+def _make(terms: dict[Monomial, int | Fraction]) -> Number:
+    kept = {monomial: coefficient for monomial, coefficient in terms.items() if coefficient != 0}
+    if not kept:
+        return 0
+    if len(kept) == 1 and () in kept:
+        return _plain(Fraction(kept[()]))
+    return Poly(kept)
+
+
+def _times(left: Monomial, right: Monomial) -> Monomial:
+    powers = dict(left)
+    for name, power in right:
+        powers[name] = powers.get(name, 0) + power
+    return tuple(sorted((name, power) for name, power in powers.items() if power))
+
+
+def is_number(value: Number) -> bool:
+    """True where the value is the same for all dimensions."""
+    return not isinstance(value, Poly)
+
+
+def divide(dividend: Number, divisor: Number) -> Number | None:
+    """The exact quotient where it is a polynomial, else None (also for a divisor of 0)."""
+    if not isinstance(divisor, Poly):
+        if divisor == 0:
+            return None
+        return (
+            dividend * Fraction(1, 1) * (1 / Fraction(divisor))
+            if isinstance(dividend, Poly)
+            else _plain(Fraction(dividend) / Fraction(divisor))
+        )
+    if dividend == 0:
+        return 0
+    if not isinstance(dividend, Poly):
+        return None
+    if len(divisor.terms) == 1:
+        ((monomial, coefficient),) = divisor.terms.items()
+        inverse = tuple((name, -power) for name, power in monomial)
+        terms: dict[Monomial, int | Fraction] = {}
+        for left, a in dividend.terms.items():
+            product = _times(left, inverse)
+            if any(power < 0 for _, power in product):
+                return None
+            terms[product] = Fraction(a) / coefficient
+        return _make(terms)
+    lead = max(divisor.terms)
+    if lead not in dividend.terms:
+        return None
+    ratio = Fraction(dividend.terms[lead]) / divisor.terms[lead]
+    return _plain(ratio) if divisor * ratio == dividend else None
+
+
+class Names:
+    """Gives expressions without a polynomial form a name, the same one for the same expression."""
+
+    __slots__ = ("_known",)
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[object, ...], str] = {}
+
+    def opaque(self, kind: str, *args: Number) -> Poly:
+        """A name for `kind(*args)`."""
+        key = (kind, *args)
+        name = self._known.get(key)
+        if name is None:
+            text = f"{kind}({','.join(map(str, args))})"
+            name = text if len(text) <= 40 else f"{kind}#{len(self._known)}"
+            self._known[key] = name
+        return Poly.name(name)
+
+    def floor(self, value: Number) -> Number:
+        """The largest integer not above `value`; exact for polynomials with integer coefficients."""
+        if not isinstance(value, Poly):
+            return value if isinstance(value, int) else value.numerator // value.denominator
+        whole = {monomial: c for monomial, c in value.terms.items() if Fraction(c).denominator == 1}
+        if len(whole) == len(value.terms):
+            return value
+        rest = {monomial: c for monomial, c in value.terms.items() if monomial not in whole}
+        return _make(whole) + self.opaque("floor", _make(rest))
+
+    def ceil(self, value: Number) -> Number:
+        """The smallest integer not below `value`."""
+        return -self.floor(-value)
+
+    def truncated_quotient(self, dividend: Number, divisor: Number) -> Number:
+        """Integer division as ONNX's Div on integers does it; dimensions are never negative, so floor and truncation agree."""
+        if not isinstance(dividend, Poly) and not isinstance(divisor, Poly) and divisor != 0:
+            quotient = abs(Fraction(dividend)) // abs(Fraction(divisor))
+            return quotient if (dividend < 0) == (divisor < 0) else -quotient
+        exact = divide(dividend, divisor)
+        if exact is not None and self.floor(exact) == exact:
+            return exact
+        if not isinstance(divisor, Poly) and divisor > 0:
+            return self.floor(dividend * (1 / Fraction(divisor)))
+        return self.opaque("div", dividend, divisor)

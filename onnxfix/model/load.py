@@ -1,0 +1,217 @@
+"""Open a model by reference (weights in external files stay there) and write one atomically."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import onnx
+
+from onnxfix.errors import ModelError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LFS_HEADER = b"version https://git-lfs.github.com/spec/"
+# The wire format's own limit for one message.
+MAX_BYTES = 2**31 - 1
+
+
+class PointerFileError(ModelError):
+    """The file is a Git LFS pointer, not a model."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedModel:
+    """A model as it lies on disk.
+
+    `proto` holds no bytes of external data; `data` is the file's content, of which `sha256` is the hexadecimal digest.
+    """
+
+    proto: onnx.ModelProto
+    path: Path
+    data: bytes
+    sha256: str
+
+    @property
+    def base_dir(self) -> Path:
+        """The folder that external data files are relative to."""
+        return self.path.parent
+
+
+def load_model(path: str | os.PathLike[str]) -> LoadedModel:
+    """Read the model at `path` without its external data.
+
+    Raises:
+        ModelError: the file is missing, empty, a Git LFS pointer (PointerFileError), too large, truncated or no ONNX model.
+    """
+    file = Path(path)
+    try:
+        if file.is_dir():
+            raise ModelError(f"{file}: is a folder; name the .onnx file inside it")
+        size = file.stat().st_size
+        if size > MAX_BYTES:
+            raise ModelError(f"{file}: {size} bytes in one file; ONNX allows 2 GiB, keep the weights in external data")
+        data = file.read_bytes()
+    except FileNotFoundError:
+        raise ModelError(f"{file}: no such file") from None
+    except OSError as error:
+        raise ModelError(f"{file}: cannot be read: {error.strerror or error}") from None
+    return LoadedModel(parse_model(data, str(file)), file, data, hashlib.sha256(data).hexdigest())
+
+
+def parse_model(data: bytes, name: str) -> onnx.ModelProto:
+    """Decode `data`; `name` says in errors which file it is.
+
+    Raises:
+        ModelError: as `load_model`.
+    """
+    if not data:
+        raise ModelError(f"{name}: the file is empty; export it again")
+    if data.startswith(LFS_HEADER):
+        raise PointerFileError(f"{name}: is a Git LFS pointer, not a model; run `git lfs pull`")
+    try:
+        model: onnx.ModelProto = onnx.ModelProto.FromString(data)
+    except Exception as error:  # DecodeError, whose module differs between protobuf implementations
+        if type(error).__name__ != "DecodeError":
+            raise
+        raise ModelError(f"{name}: not an ONNX model, or cut short ({_first_line(error)})") from None
+    if not model.HasField("graph") or not model.ir_version:
+        raise ModelError(f"{name}: not an ONNX model (it has no {'graph' if model.ir_version else 'IR version'})")
+    return model
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
+def all_tensors(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
+    """Every tensor that may refer to external data: initializers and tensor attributes, subgraphs and functions included."""
+
+    def of_nodes(nodes: object) -> Iterator[onnx.TensorProto]:
+        for node in nodes:  # type: ignore[attr-defined]
+            for attribute in node.attribute:
+                if attribute.HasField("t"):
+                    yield attribute.t
+                yield from attribute.tensors
+                if attribute.HasField("g"):
+                    yield from of_graph(attribute.g)
+                for graph in attribute.graphs:
+                    yield from of_graph(graph)
+
+    def of_graph(graph: onnx.GraphProto) -> Iterator[onnx.TensorProto]:
+        yield from graph.initializer
+        for sparse in graph.sparse_initializer:
+            yield sparse.values
+            yield sparse.indices
+        yield from of_nodes(graph.node)
+
+    yield from of_graph(model.graph)
+    for function in model.functions:
+        yield from of_nodes(function.node)
+
+
+def is_external(tensor: onnx.TensorProto) -> bool:
+    """True where the tensor's bytes lie in another file."""
+    return tensor.data_location == onnx.TensorProto.EXTERNAL
+
+
+def external_locations(model: onnx.ModelProto) -> list[str]:
+    """The external data files that the model names, each once, in order of first use."""
+    locations: dict[str, None] = {}
+    for tensor in all_tensors(model):
+        if is_external(tensor):
+            for entry in tensor.external_data:
+                if entry.key == "location":
+                    locations[entry.value] = None
+    return list(locations)
+
+
+def external_file(base_dir: Path, location: str) -> Path:
+    """Where external data `location` lies.
+
+    Raises:
+        ModelError: the location leaves the model's folder, or nothing is there.
+    """
+    file = base_dir / location
+    if Path(location).is_absolute() or not file.resolve().is_relative_to(base_dir.resolve()):
+        raise ModelError(f"external data {location!r} lies outside the model's folder; move it beside the model")
+    if not file.is_file():
+        raise ModelError(f"{file}: external data is missing; copy it beside the model")
+    return file
+
+
+def check_external(model: onnx.ModelProto, base_dir: Path) -> None:
+    """Raise ModelError where a file that the model's external data needs is missing or outside its folder."""
+    for location in external_locations(model):
+        external_file(base_dir, location)
+
+
+@contextlib.contextmanager
+def _replacing(target: Path) -> Iterator[Path]:
+    """A temporary file in the folder of `target` that replaces it when the block ends well, else leaves no trace."""
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    except OSError as error:
+        raise UsageError(f"{target}: cannot be written: {error.strerror or error}") from None
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        # mkstemp makes files private; a model gets the mode that the user's umask gives, or keeps the old one.
+        umask = os.umask(0)
+        os.umask(umask)
+        temporary.chmod(target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~umask)
+        temporary.replace(target)
+    except OSError as error:
+        raise UsageError(f"{target}: cannot be written: {error.strerror or error}") from None
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_bytes(target: Path, data: bytes) -> None:
+    """Write `data` to `target`, whole or not at all.
+
+    Raises:
+        UsageError: the folder or the file cannot be written.
+    """
+    with _replacing(target) as temporary:
+        temporary.write_bytes(data)
+
+
+def serialize(model: onnx.ModelProto) -> bytes:
+    """The bytes of `model`; two calls give the same bytes."""
+    data: bytes = model.SerializeToString(deterministic=True)
+    return data
+
+
+def copy_external(model: onnx.ModelProto, source: Path, target: Path) -> None:
+    """Bring the model's external data files from folder `source` to folder `target`; nothing to do in the same folder.
+
+    Raises:
+        ModelError: a file is missing. UsageError: another file of that name is there, or it cannot be written.
+    """
+    if source.resolve() == target.resolve():
+        return
+    for location in external_locations(model):
+        origin, copy = external_file(source, location), target / location
+        if copy.exists():
+            if not _same_content(origin, copy):
+                raise UsageError(f"{copy}: exists with other content; choose another output folder")
+            continue
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        with _replacing(copy) as temporary:
+            shutil.copyfile(origin, temporary)
+
+
+def _same_content(left: Path, right: Path) -> bool:
+    if left.stat().st_size != right.stat().st_size:
+        return False
+    with left.open("rb") as a, right.open("rb") as b:
+        return hashlib.file_digest(a, "sha256").digest() == hashlib.file_digest(b, "sha256").digest()
