@@ -1,0 +1,171 @@
+"""What each release's parser takes of an operator: `rules/ops/<Op>.toml`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from onnxfix.errors import UsageError
+from onnxfix.targets._files import Table, read_toml, rules_dir
+from onnxfix.targets.target import Evidence, Target, all_targets, evidence_of, find_targets
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+STATUSES = ("yes", "no", "plugin")
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """One condition that a node must meet; `rule` is the code of the finding where it does not.
+
+    Exactly one subject is set: `opset`, `attribute`, `input` or `check`.
+
+    Attributes:
+        opset: the node's opset must lie in `low..high` (`"..9"`).
+        attribute: the attribute's value (an absent one has the schema's default) must be among `allowed`.
+        input: slot of an input that must be `constant` for the parser, a run-time `tensor`, of one of `types`, of a `rank` in
+            `low..high`, or, where `present` is false, absent.
+        check: name of a predicate of `onnxfix.checks` with `args`.
+        when: attribute values under which alone the limit applies.
+        message: the parser's words; empty where the record's own apply.
+        why: the reason in one sentence, after which a finding's message is made.
+        since: the first release known to take it, where a source says so.
+    """
+
+    rule: str
+    opset: str = ""
+    attribute: str = ""
+    input: int | None = None
+    check: str = ""
+    allowed: tuple[object, ...] = ()
+    constant: bool = False
+    tensor: bool = False
+    present: bool | None = None
+    types: frozenset[str] = frozenset()
+    rank: str = ""
+    args: Mapping[str, Any] = field(default_factory=dict)
+    when: Mapping[str, tuple[object, ...]] = field(default_factory=dict)
+    message: str = ""
+    why: str = ""
+    since: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OpSupport:
+    """What one target takes of one operator.
+
+    `status` is `yes` (within `limits`), `no`, or `plugin` (only where a plugin of that name is loaded).
+    """
+
+    op: str
+    domain: str
+    status: str
+    limits: tuple[Limit, ...]
+    evidence: Evidence
+    message: str
+    since: str
+
+
+def _read_limit(data: object, where: str) -> Limit:
+    table = Table(data, where)
+    when = {key: tuple(value) if isinstance(value, list) else (value,) for key, value in table.take("when", dict, {}).items()}
+    limit = Limit(
+        rule=table.take("rule", str),
+        opset=table.take("opset", str, ""),
+        attribute=table.take("attribute", str, ""),
+        input=table.take("input", int, None),
+        check=table.take("check", str, ""),
+        allowed=tuple(table.take("allowed", list, [])),
+        constant=table.take("constant", bool, False),
+        tensor=table.take("tensor", bool, False),
+        present=table.take("present", bool, None),
+        types=frozenset(table.strings("types", [])),
+        rank=table.take("rank", str, ""),
+        args=table.take("args", dict, {}),
+        when=when,
+        message=table.take("message", str, ""),
+        why=table.take("why", str, ""),
+        since=table.take("since", str, ""),
+    )
+    table.done()
+    subjects = [bool(limit.opset), bool(limit.attribute), limit.input is not None, bool(limit.check)]
+    if sum(subjects) != 1:
+        raise UsageError(f"{where}: a limit has exactly one of opset, attribute, input, check")
+    if limit.attribute and not limit.allowed:
+        raise UsageError(f"{where}: a limit on attribute {limit.attribute!r} needs `allowed`")
+    conditions = [limit.constant, limit.tensor, limit.present is not None, bool(limit.types), bool(limit.rank)]
+    if (limit.input is not None) != (sum(conditions) == 1):
+        raise UsageError(f"{where}: a limit on an input has exactly one of constant, tensor, present, types, rank")
+    return limit
+
+
+def _read_support(path: Path) -> dict[str, OpSupport]:
+    table = Table(read_toml(path), str(path))
+    op, domain = table.take("op", str), table.take("domain", str, "")
+    by_target: dict[str, OpSupport] = {}
+    for number, data in enumerate(table.take("support", list), 1):
+        record = Table(data, f"{path}: support {number}")
+        ids = [target.id for expression in record.strings("targets") for target in find_targets(expression)]
+        support = OpSupport(
+            op=op,
+            domain=domain,
+            status=record.one_of("status", STATUSES),
+            limits=tuple(
+                _read_limit(item, f"{record.where}, limit {index}")
+                for index, item in enumerate(record.take("limits", list, []), 1)
+            ),
+            evidence=evidence_of(record),
+            message=record.take("message", str, ""),
+            since=record.take("since", str, ""),
+        )
+        record.done()
+        for target_id in ids:
+            if target_id in by_target:
+                raise UsageError(f"{record.where}: {target_id} already has a record")
+            by_target[target_id] = support
+    table.done()
+    return by_target
+
+
+def _file_name(domain: str, op: str) -> str:
+    return f"{domain}.{op}.toml" if domain else f"{op}.toml"
+
+
+@cache
+def _records(domain: str, op: str) -> dict[str, OpSupport]:
+    path = rules_dir() / "ops" / _file_name(domain, op)
+    if not path.is_file():
+        return {}
+    records = _read_support(path)
+    if next(iter(records.values())).op != op:
+        raise UsageError(f"{path}: describes another operator than its name says")
+    return records
+
+
+def op_support(domain: str, op: str, target: Target) -> OpSupport | None:
+    """The record of an operator for a target, or None where nothing is recorded (which means *unknown*)."""
+    if "/" in op or "/" in domain or not op:
+        return None
+    return _records(domain, op).get(target.id)
+
+
+def recorded_operators() -> tuple[tuple[str, str], ...]:
+    """(domain, operator) of every record file, sorted."""
+    pairs = []
+    for path in sorted((rules_dir() / "ops").glob("*.toml")):
+        domain, _, op = path.stem.rpartition(".")
+        pairs.append((domain, op))
+    return tuple(pairs)
+
+
+def first_accepting(domain: str, op: str, target: Target) -> Target | None:
+    """The first later release of the target's family whose record says yes, where one is recorded."""
+    for later in all_targets():
+        if later.family == target.family and later.position > target.position:
+            support = op_support(domain, op, later)
+            if support is not None and support.status == "yes":
+                return later
+    return None

@@ -1,0 +1,182 @@
+"""TensorRT releases: names, order, aliases and the facts of the parser that concern a whole model."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+from onnxfix.errors import UsageError
+from onnxfix.targets._files import Table, read_toml, rules_dir, suggest
+
+EvidenceKind = Literal["parser", "importer", "document", "report", "inferred"]
+EVIDENCE_KINDS = ("parser", "importer", "document", "report", "inferred")
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Where a fact comes from: a parser's own answer, its source, a document, a public report, or an inference."""
+
+    kind: str
+    ref: str
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One release as `rules/targets.toml` has it.
+
+    Attributes:
+        id: the name, e.g. `trt5.1`; compare targets with `position`, never by name.
+        position: place in the order of the releases, oldest first.
+        family: `trt` or `rtx`; ranges stay within one.
+        batch: `implicit` where axis 0 is no axis of the network's tensors.
+        max_opset: the newest ONNX opset that the release documents.
+        input_types: element types that a graph input may have (names of TensorProto.DataType).
+        output_types: element types that a graph output may have.
+        weight_types: element types that an initializer may have; empty where all are taken.
+        weights_from: operators whose result is a constant for the parser when their inputs are (Constant, Shape, …).
+        registered: operators that have an importer, or None where the list is not known.
+        unregistered: what becomes of other operators: `refused`, or `plugin` where one of that name may stand in.
+        unregistered_message: the parser's words then.
+        lists_initializers: the parser finds initializers only through the graph's inputs.
+        dynamic_inputs: axes other than 0 of an input may be dynamic.
+    """
+
+    id: str
+    position: int
+    family: str
+    title: str
+    aliases: tuple[str, ...]
+    released: str
+    batch: str
+    max_opset: int
+    input_types: frozenset[str]
+    output_types: frozenset[str]
+    weight_types: frozenset[str]
+    weights_from: frozenset[str]
+    registered: frozenset[str] | None
+    unregistered: str
+    unregistered_message: str
+    lists_initializers: bool
+    dynamic_inputs: bool
+    parser: str
+    evidence: Evidence
+    notes: tuple[str, ...]
+
+    @property
+    def implicit_batch(self) -> bool:
+        """True where the network's tensors have no axis 0."""
+        return self.batch == "implicit"
+
+
+def evidence_of(table: Table, key: str = "evidence") -> Evidence:
+    """Read `{ kind = "...", ref = "..." }`."""
+    inner = Table(table.take(key, dict), f"{table.where}.{key}")
+    evidence = Evidence(inner.one_of("kind", EVIDENCE_KINDS), inner.take("ref", str))
+    inner.done()
+    return evidence
+
+
+def _read_target(data: object, position: int, where: str) -> Target:
+    table = Table(data, where)
+    target_id = table.take("id", str)
+    table.where = f"{where} ({target_id})"
+    match = re.fullmatch(r"(trt|rtx)\d+\.\d+(-\w+)?", target_id)
+    if match is None:
+        raise UsageError(f"{where}: id {target_id!r} must look like trt8.6 or rtx1.7")
+    target = Target(
+        id=target_id,
+        position=position,
+        family=match[1],
+        title=table.take("title", str),
+        aliases=table.strings("aliases", []),
+        released=table.take("released", str),
+        batch=table.one_of("batch", ("implicit", "explicit")),
+        max_opset=table.take("max_opset", int),
+        input_types=frozenset(table.strings("input_types")),
+        output_types=frozenset(table.strings("output_types")),
+        weight_types=frozenset(table.strings("weight_types", [])),
+        weights_from=frozenset(table.strings("weights_from")),
+        registered=frozenset(table.strings("registered")) if "registered" in table else None,
+        unregistered=table.one_of("unregistered", ("refused", "plugin")),
+        unregistered_message=table.take("unregistered_message", str),
+        lists_initializers=table.take("lists_initializers", bool, False),
+        dynamic_inputs=table.take("dynamic_inputs", bool),
+        parser=table.take("parser", str),
+        evidence=evidence_of(table),
+        notes=table.strings("notes", []),
+    )
+    table.done()
+    return target
+
+
+@cache
+def all_targets() -> tuple[Target, ...]:
+    """Every target, in the order of `rules/targets.toml`: oldest first, families one after the other."""
+    path = rules_dir() / "targets.toml"
+    table = Table(read_toml(path), str(path))
+    targets = tuple(
+        _read_target(item, position, f"{path}: target {position + 1}")
+        for position, item in enumerate(table.take("target", list))
+    )
+    table.done()
+    names = [name for target in targets for name in (target.id, *target.aliases)]
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageError(f"{path}: the name {name!r} stands for two targets")
+    return targets
+
+
+@cache
+def _by_name() -> dict[str, Target]:
+    return {name: target for target in all_targets() for name in (target.id, *target.aliases)}
+
+
+def find_target(name: str) -> Target:
+    """The target that `name` stands for: its id (`trt5.1`), the id without `trt` (`5.1`), or an alias (`jetpack4.2`).
+
+    Raises:
+        UsageError: no target has that name; the message lists close ones.
+    """
+    known = _by_name()
+    wanted = name.strip().lower()
+    patch = re.fullmatch(r"((?:trt|rtx)?\d+\.\d+)(?:\.\d+)+", wanted)
+    for candidate in (wanted, f"trt{wanted}", *((patch[1], f"trt{patch[1]}") if patch else ())):
+        if candidate in known:
+            return known[candidate]
+    ids = [target.id for target in all_targets()]
+    raise UsageError(f"unknown target {name!r}{suggest(wanted, known)} Known: {', '.join(ids)}".replace("'? ", "'? ", 1))
+
+
+def find_targets(expression: str) -> tuple[Target, ...]:
+    """The targets of one `--target` value: a name, `all`, or a range `trt7.1..trt8.6` with either end left out.
+
+    Raises:
+        UsageError: an unknown name, or a range across families or backwards.
+    """
+    if expression.strip().lower() == "all":
+        return all_targets()
+    if ".." not in expression:
+        return (find_target(expression),)
+    low_name, high_name = expression.split("..", 1)
+    ends = [find_target(name) for name in (low_name, high_name) if name.strip()]
+    if not ends:
+        return all_targets()
+    low = ends[0] if low_name.strip() else None
+    high = ends[-1] if high_name.strip() else None
+    if len({end.family for end in ends}) > 1 or (low and high and low.position > high.position):
+        raise UsageError(f"target range {expression!r} is empty; write the older release first, both of one family")
+    return tuple(
+        target
+        for target in all_targets()
+        if target.family == ends[0].family
+        and (low is None or target.position >= low.position)
+        and (high is None or target.position <= high.position)
+    )
+
+
+def resolve(expressions: tuple[str, ...]) -> tuple[Target, ...]:
+    """The targets of several `--target` values, each once, oldest first; values may hold commas."""
+    found = {target for text in expressions for part in text.split(",") if part.strip() for target in find_targets(part)}
+    return tuple(sorted(found, key=lambda target: target.position))
