@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-import onnx
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import onnx
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 

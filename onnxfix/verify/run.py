@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -9,6 +10,7 @@ import onnx
 from onnx import numpy_helper
 
 from onnxfix.errors import ModelError, OnnxfixError
+from onnxfix.model.load import check_external
 from onnxfix.verify import aten
 from onnxfix.verify.graph import all_nodes, initializer_names, reads, real_inputs, subgraphs
 
@@ -24,6 +26,7 @@ _ELEMENT_TYPES_OF_REFERENCE = frozenset(
     for name, value in onnx.TensorProto.DataType.items()
     if name.startswith(("BFLOAT16", "FLOAT8", "FLOAT4", "INT4", "UINT4", "INT2", "UINT2"))
 )
+_ORT_PREFIX = re.compile(r"^\[ONNXRuntimeError\] : \d+ : \w+ : ")
 # Below this IR version an initializer has to be a graph input as well, which a stage's inputs are not.
 _FIRST_IR_OF_FREE_INITIALIZERS = 4
 
@@ -49,7 +52,7 @@ class _Engine(Protocol):
 def one_line(error: BaseException, limit: int = 300) -> str:
     """The first line of an error's message that says something, at most `limit` characters."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    text = lines[0] if lines else type(error).__name__
+    text = _ORT_PREFIX.sub("", lines[0]) if lines else type(error).__name__
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
@@ -235,7 +238,7 @@ class Runner:
 
     Raises:
         CannotRunError: neither onnxruntime, nor onnx.reference, nor our references of ATen operators can run the model.
-        ModelError: the model takes more than 2 GB without its external data.
+        ModelError: the model takes more than 2 GB without its external data, or that data is missing.
     """
 
     def __init__(self, model: onnx.ModelProto, base_dir: Path | None = None) -> None:
@@ -243,6 +246,8 @@ class Runner:
         self._base_dir = base_dir
         self.note = ""
         self._input_names = [value.name for value in real_inputs(model.graph)]
+        if base_dir is not None:
+            check_external(model, base_dir)
         self._engine = self._choose()
 
     def run(self, feeds: Mapping[str, Array]) -> dict[str, Array]:
@@ -260,6 +265,19 @@ class Runner:
         except _LoadError as error:  # stages are loaded when first run
             self._engine = self._reference(str(error))
             return self._engine.run(feeds)
+
+    @property
+    def by_reference(self) -> bool:
+        """True where onnx.reference runs the model, which may round otherwise than onnxruntime."""
+        return isinstance(self._engine, _Reference)
+
+    def use_reference(self, why: str) -> None:
+        """Run the model by onnx.reference from now on; `why` goes into the note.
+
+        Raises:
+            CannotRunError: it cannot run the model either.
+        """
+        self._engine = self._reference(why)
 
     def _choose(self) -> _Engine:
         model = self._model

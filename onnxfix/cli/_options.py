@@ -1,0 +1,27 @@
+"""Options that several commands share, and how their values are read."""
+
+from __future__ import annotations
+
+from onnxfix.errors import UsageError
+
+
+def parse_shapes(values: tuple[str, ...], option: str = "--shape") -> dict[str, tuple[int, ...]]:
+    """Read `NAME:2x3x224x224` values into shapes by input name; a name may hold colons itself.
+
+    Args:
+        values: the option's values, as given.
+        option: how errors call the option.
+
+    Raises:
+        UsageError: a value has another form, a size below 1, or two values name one input.
+    """
+    shapes: dict[str, tuple[int, ...]] = {}
+    for value in values:
+        name, colon, text = value.rpartition(":")
+        sizes = text.split("x")
+        if not colon or not name or not all(size.isascii() and size.isdigit() and int(size) > 0 for size in sizes):
+            raise UsageError(f"{option} {value}: write it as NAME:2x3x224x224, all sizes 1 or more")
+        if name in shapes:
+            raise UsageError(f"{option} {value}: input {name} has a shape already")
+        shapes[name] = tuple(int(size) for size in sizes)
+    return shapes

@@ -1,0 +1,171 @@
+"""`onnxfix verify A B`: compare two models numerically."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from onnxfix import __version__
+from onnxfix.cli._options import parse_shapes
+from onnxfix.errors import UsageError
+
+if TYPE_CHECKING:
+    from onnxfix.verify.compare import OutputProof
+    from onnxfix.verify.prove import Proof
+
+_METRICS = ("max-abs", "max-rel", "cosine", "ulp")
+
+
+@click.command(name="verify", short_help="Compare two models numerically.")
+@click.argument("first", metavar="A", type=click.Path(path_type=Path))
+@click.argument("second", metavar="B", type=click.Path(path_type=Path))
+@click.option("--samples", type=click.IntRange(min=1), default=8, show_default=True, help="How many inputs to run.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the inputs.")
+@click.option("--shape", "shapes", metavar="NAME:2x3x8", multiple=True, help="Shape of an input with symbolic sizes.")
+@click.option("--inputs", "inputs_file", metavar="FILE.npz", type=click.Path(path_type=Path), help="Inputs to use, by name.")
+@click.option("--rtol", type=click.FloatRange(min=0), help="Relative error allowed.  [default: by element type]")
+@click.option("--atol", type=click.FloatRange(min=0), help="Absolute error allowed.  [default: rtol * largest magnitude]")
+@click.option("--metric", type=click.Choice(_METRICS), help="Show this figure only.  [default: all]")
+@click.option("--bisect", is_flag=True, help="Name the first value that differs and that both models have by name.")
+@click.option("-f", "--output-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.pass_context
+def command(
+    context: click.Context,
+    first: Path,
+    second: Path,
+    samples: int,
+    seed: int,
+    shapes: tuple[str, ...],
+    inputs_file: Path | None,
+    rtol: float | None,
+    atol: float | None,
+    metric: str | None,
+    bisect: bool,
+    output_format: str,
+) -> None:
+    """Run the models A and B on the same inputs and compare their outputs.
+
+    A says what is right. Exit code 0: equal within the budget; 1: different; 2: a file that cannot be read or a wrong
+    option; 3: a model that cannot be run here.
+    """
+    from onnxfix.model.load import load_model
+    from onnxfix.verify import prove as proving
+
+    shape_of = parse_shapes(shapes)
+    before, after = load_model(first), load_model(second)
+    given: dict[str, Any] = {
+        "base_dir": before.base_dir,
+        "after_base_dir": after.base_dir,
+        "samples": samples,
+        "seed": seed,
+        "shapes": shape_of,
+        "inputs": _read_inputs(inputs_file) if inputs_file is not None else None,
+        "rtol": rtol,
+        "atol": atol,
+    }
+    proof = proving.prove(before.proto, after.proto, **given, progress=_progress if sys.stderr.isatty() else None)
+    culprit = proving.bisect(before.proto, after.proto, **given) if bisect and not proof.passed else None
+    exit_code = 0 if proof.passed else 1
+    if output_format == "json":
+        report = {
+            "schema": "onnxfix-report/1",
+            "tool": {"name": "onnxfix", "version": __version__},
+            "run": {"exit_code": exit_code},
+            "models": [{"path": str(model.path), "sha256": model.sha256, "size": len(model.data)} for model in (before, after)],
+            "verify": proof_as_json(proof),
+        }
+        if bisect:
+            report["first_difference"] = _output_as_json(culprit) if culprit is not None else None
+        click.echo(json.dumps(report, indent=2))
+    else:
+        click.echo("\n".join(_lines(first, second, proof, metric)))
+        if bisect and not proof.passed:
+            click.echo(
+                f"first difference: {_line(culprit, metric)}"
+                if culprit
+                else "first difference: only in values that one of the models lacks"
+            )
+    context.exit(exit_code)
+
+
+def _progress(done: int, total: int) -> None:
+    click.echo(f"\rsample {done} of {total}" + ("\n" if done == total else ""), nl=False, err=True)
+
+
+def _read_inputs(path: Path) -> dict[str, Any]:
+    import zipfile
+
+    import numpy as np
+
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            if not hasattr(archive, "files"):
+                raise UsageError(f"{path}: is one array; write named arrays with numpy.savez")
+            return {name: archive[name] for name in archive.files}
+    except FileNotFoundError:
+        raise UsageError(f"{path}: no such file") from None
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise UsageError(f"{path}: no .npz file of plain arrays ({error})") from None
+
+
+def proof_as_json(proof: Proof) -> dict[str, Any]:
+    """The `verify` object of a report."""
+    from onnxfix.verify.compare import RTOL
+
+    types = sorted({output.dtype for output in proof.outputs})
+    rtol = {name: RTOL[name] if proof.rtol is None else proof.rtol for name in types if name in RTOL}
+    return {
+        "passed": proof.passed,
+        "samples": proof.samples,
+        "seed": proof.seed,
+        "bindings": [dict(binding) for binding in proof.bindings],
+        "outputs": [_output_as_json(output) for output in proof.outputs],
+        "budget": {"exact": proof.exact, "rtol": rtol, "atol": proof.atol},
+        "note": proof.note,
+    }
+
+
+def _output_as_json(output: OutputProof) -> dict[str, Any]:
+    def number(value: float) -> float | None:
+        # JSON knows no infinity.
+        return value if math.isfinite(value) else None
+
+    return {
+        "name": output.name,
+        "dtype": output.dtype,
+        "shape": list(output.shape),
+        "max_abs": number(output.max_abs),
+        "max_rel": number(output.max_rel),
+        "cosine": number(output.cosine),
+        "ulp_max": output.ulp_max,
+        "passed": output.passed,
+        "message": output.message,
+    }
+
+
+def _lines(first: Path, second: Path, proof: Proof, metric: str | None) -> list[str]:
+    lines = [f"{first} against {second}: {proof.samples} samples, seed {proof.seed}"]
+    lines += [f"  {_line(output, metric)}" for output in proof.outputs]
+    if proof.note:
+        lines.append(f"note: {proof.note}")
+    lines.append("equal within the budget" if proof.passed else "different")
+    return lines
+
+
+def _line(output: OutputProof, metric: str | None) -> str:
+    figures = {
+        "max-abs": f"max abs {output.max_abs:.2g}",
+        "max-rel": f"max rel {output.max_rel:.2g}",
+        "ulp": f"ulp {output.ulp_max}" if output.ulp_max is not None else "",
+        "cosine": f"cosine {output.cosine:.7f}",
+    }
+    shown = ", ".join(text for name, text in figures.items() if text and metric in (None, name))
+    verdict = "equal" if output.passed else "DIFFERS"
+    text = f"{output.name} ({output.dtype} {list(output.shape)}): {verdict}"
+    text += f"  {shown}" if shown and output.dtype else ""
+    return text + (f"  {output.message}" if output.message else "")

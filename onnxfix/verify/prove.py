@@ -1,0 +1,336 @@
+"""Proves two models equal by running both on the same inputs."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import onnx
+from onnx import helper
+
+from onnxfix.errors import UsageError
+from onnxfix.verify.bindings import Binding, binding_of, bindings
+from onnxfix.verify.compare import OutputProof, compare, failure
+from onnxfix.verify.graph import real_inputs
+from onnxfix.verify.inputs import make_inputs
+from onnxfix.verify.run import CannotRunError, Runner, RunRefusedError, one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+    from onnxfix.verify.aten import Array
+
+# How many intermediate values are kept in memory at once when looking for the first that differs.
+_VALUES_AT_ONCE = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What running both models showed.
+
+    Attributes:
+        samples: how many inputs both models ran on.
+        seed: the seed of the inputs.
+        bindings: the sizes of the symbolic dimensions in each sample.
+        outputs: one comparison for each output of the first model, the worst over the samples.
+        exact: whether equal values were asked for.
+        rtol: the relative error allowed, None for that of each element type.
+        atol: the absolute error allowed, None for `rtol` times each output's largest magnitude.
+        passed: whether all outputs passed.
+        note: anything else to know, such as an interface that differs or a slower engine; empty where there is nothing.
+    """
+
+    samples: int
+    seed: int
+    bindings: tuple[Mapping[str, int], ...]
+    outputs: tuple[OutputProof, ...]
+    exact: bool
+    rtol: float | None
+    atol: float | None
+    passed: bool
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Sample:
+    binding: Binding
+    feeds: Mapping[str, Array]
+    before: Mapping[str, Array]
+
+
+def prove(
+    before: onnx.ModelProto,
+    after: onnx.ModelProto,
+    *,
+    base_dir: Path | None = None,
+    after_base_dir: Path | None = None,
+    samples: int = 8,
+    seed: int = 0,
+    shapes: Mapping[str, tuple[int, ...]] | None = None,
+    inputs: Mapping[str, Array] | None = None,
+    rtol: float | None = None,
+    atol: float | None = None,
+    exact: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> Proof:
+    """Run both models on `samples` inputs and compare their outputs by name.
+
+    Sizes that the first model refuses are passed over for others. Where only the second refuses an input, it fails.
+
+    Args:
+        before: the model that says what is right.
+        after: the model to prove equal to it.
+        base_dir: the folder of the first model's external data.
+        after_base_dir: that of the second's, by default the same.
+        samples: how many inputs to make, at least 1.
+        seed: the seed to make them with.
+        shapes: whole shapes for inputs with symbolic dimensions, by name.
+        inputs: the inputs to use instead, by name; then there is one sample.
+        rtol: relative error allowed in floats, by default that of each element type.
+        atol: absolute error allowed in floats, by default `rtol` times each output's largest magnitude.
+        exact: ask for equal values.
+        progress: called with the samples done and their number.
+
+    Raises:
+        CannotRunError: one of the models cannot be run, or the first refuses every input.
+        UsageError: shapes or inputs that do not fit the first model.
+        ModelError: a model is too large to run, or its external data is missing.
+    """
+    different = _interface_difference(before, after)
+    if different:
+        return Proof(0, seed, (), (), exact, rtol, atol, passed=False, note=different)
+    first = Runner(before, base_dir)
+    second = Runner(after, base_dir if after_base_dir is None else after_base_dir)
+    total = 1 if inputs is not None else samples
+    worst: dict[str, OutputProof] = {}
+    used: list[Mapping[str, int]] = []
+    refusals: list[str] = []
+    for sample in _samples(before, first, total, seed, shapes, inputs, refusals):
+        if first.by_reference and not second.by_reference:
+            with contextlib.suppress(CannotRunError):
+                second.use_reference("as the first model")
+        try:
+            got = second.run(sample.feeds)
+        except RunRefusedError as error:
+            text = f"the second model does not run: {one_line(error)}"
+            results = [failure(name, text, _dtype(value), np.shape(value)) for name, value in sample.before.items()]
+        else:
+            results = [
+                compare(name, value, got[name], rtol=rtol, atol=atol, exact=exact) for name, value in sample.before.items()
+            ]
+        for result in results:
+            worst[result.name] = worst[result.name].worst_with(result) if result.name in worst else result
+        used.append(sample.binding.dims)
+        if progress is not None:
+            progress(len(used), total)
+    notes = [f"{which} model {runner.note}" for which, runner in (("first", first), ("second", second)) if runner.note]
+    if len(used) < total:
+        notes.append(f"the first model ran on {len(used)} of {total} samples")
+    if refusals:
+        notes.append(f"the first model refuses {refusals[0]}")
+    outputs = tuple(worst.values())
+    passed = all(output.passed for output in outputs)
+    return Proof(len(used), seed, tuple(used), outputs, exact, rtol, atol, passed, "; ".join(notes))
+
+
+def first_difference(
+    before: onnx.ModelProto,
+    after: onnx.ModelProto,
+    feeds: Mapping[str, Array],
+    *,
+    base_dir: Path | None = None,
+    after_base_dir: Path | None = None,
+    rtol: float | None = None,
+    atol: float | None = None,
+    exact: bool = False,
+) -> OutputProof | None:
+    """The first value, in the order of `before`'s nodes, that both main graphs have by name and that differs.
+
+    Args:
+        before: the model that says what is right.
+        after: the model to compare with it.
+        feeds: every input that is no initializer, by name.
+        base_dir: the folder of the first model's external data.
+        after_base_dir: that of the second's, by default the same.
+        rtol: as in `prove`.
+        atol: as in `prove`.
+        exact: as in `prove`.
+
+    Returns:
+        Its comparison, or None where no common value differs.
+
+    Raises:
+        CannotRunError: one of the models cannot be run on `feeds`.
+    """
+    after_dir = base_dir if after_base_dir is None else after_base_dir
+    made_after = {name for node in after.graph.node for name in node.output if name}
+    common = [name for node in before.graph.node for name in node.output if name in made_after]
+    for begin in range(0, len(common), _VALUES_AT_ONCE):
+        names = common[begin : begin + _VALUES_AT_ONCE]
+        expected = Runner(_with_outputs(before, names), base_dir).run(feeds)
+        got = Runner(_with_outputs(after, names), after_dir).run(feeds)
+        for name in names:
+            result = compare(name, expected[name], got[name], rtol=rtol, atol=atol, exact=exact)
+            if not result.passed:
+                return result
+    return None
+
+
+def bisect(
+    before: onnx.ModelProto,
+    after: onnx.ModelProto,
+    *,
+    base_dir: Path | None = None,
+    after_base_dir: Path | None = None,
+    samples: int = 8,
+    seed: int = 0,
+    shapes: Mapping[str, tuple[int, ...]] | None = None,
+    inputs: Mapping[str, Array] | None = None,
+    rtol: float | None = None,
+    atol: float | None = None,
+    exact: bool = False,
+) -> OutputProof | None:
+    """`first_difference` on the first of `prove`'s samples that shows one; the arguments are those of `prove`."""
+    if _interface_difference(before, after):
+        return None
+    total = 1 if inputs is not None else samples
+    for sample in _samples(before, Runner(before, base_dir), total, seed, shapes, inputs, []):
+        found = first_difference(
+            before,
+            after,
+            sample.feeds,
+            base_dir=base_dir,
+            after_base_dir=after_base_dir,
+            rtol=rtol,
+            atol=atol,
+            exact=exact,
+        )
+        if found is not None:
+            return found
+    return None
+
+
+def _samples(
+    model: onnx.ModelProto,
+    runner: Runner,
+    total: int,
+    seed: int,
+    shapes: Mapping[str, tuple[int, ...]] | None,
+    inputs: Mapping[str, Array] | None,
+    refusals: list[str],
+) -> Iterator[_Sample]:
+    """At most `total` samples on which the model runs, with its outputs; what it refuses goes into `refusals`.
+
+    Raises:
+        CannotRunError: it runs on none.
+    """
+    if inputs is not None:
+        feeds = _checked_inputs(model, inputs)
+        binding = binding_of(model, {name: value.shape for name, value in feeds.items()})
+        yield _Sample(binding, feeds, runner.run(feeds))
+        return
+    for engine in ("first choice", "reference"):
+        if engine == "reference":
+            # A kernel may be narrower than its operator: onnxruntime interpolates over two axes, ONNX over all of them.
+            why = refusals[0]
+            refusals.clear()
+            runner.use_reference(why)
+        done = 0
+        for sample in _accepted(model, runner, total, seed, shapes, refusals):
+            yield sample
+            done += 1
+        if done:
+            return
+    raise CannotRunError(f"the first model runs on none of the inputs tried ({refusals[0]}); pass --shape or --inputs")
+
+
+def _accepted(
+    model: onnx.ModelProto,
+    runner: Runner,
+    total: int,
+    seed: int,
+    shapes: Mapping[str, tuple[int, ...]] | None,
+    refusals: list[str],
+) -> Iterator[_Sample]:
+    done = 0
+
+    def attempt(binding: Binding, sample: int) -> _Sample | None:
+        feeds = make_inputs(model, binding, seed, sample)
+        try:
+            return _Sample(binding, feeds, runner.run(feeds))
+        except RunRefusedError as error:
+            sizes = ", ".join(f"{name}={size}" for name, size in binding.dims.items())
+            refusals.append(f"{sizes}: {one_line(error)}" if sizes else one_line(error))
+            return None
+
+    taken: list[Binding] = []
+    refused: set[tuple[int, ...]] = set()
+    for binding in bindings(model, total, shapes):
+        sizes = tuple(binding.dims.values())
+        if done == total:
+            return
+        if sizes and sizes in refused:
+            continue
+        sample = attempt(binding, done)
+        if sample is None:
+            refused.add(sizes)
+            continue
+        taken.append(binding)
+        yield sample
+        done += 1
+    # Sizes are scarce, values are not: the sizes that the model took serve for the rest.
+    for turn in range(total - done if taken else 0):
+        sample = attempt(taken[turn % len(taken)], done + turn)
+        if sample is not None:
+            yield sample
+
+
+def _checked_inputs(model: onnx.ModelProto, inputs: Mapping[str, Array]) -> dict[str, Array]:
+    names = [value.name for value in real_inputs(model.graph)]
+    for name in inputs:
+        if name not in names:
+            raise UsageError(f"the inputs given name {name}, which is no input; the inputs are {', '.join(names) or 'none'}")
+    for value in real_inputs(model.graph):
+        if value.name not in inputs:
+            raise UsageError(f"the inputs given lack {value.name}")
+        given = inputs[value.name].dtype
+        wanted = helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)
+        if given != wanted:
+            raise UsageError(f"input {value.name}: the values given are {given}, the model takes {wanted}")
+    return dict(inputs)
+
+
+def _interface_difference(before: onnx.ModelProto, after: onnx.ModelProto) -> str:
+    """How inputs or outputs differ by name or element type, empty where they agree."""
+    for word, first, second in (
+        ("input", real_inputs(before.graph), real_inputs(after.graph)),
+        ("output", list(before.graph.output), list(after.graph.output)),
+    ):
+        left = {value.name: value.type.tensor_type.elem_type for value in first}
+        right = {value.name: value.type.tensor_type.elem_type for value in second}
+        if gone := sorted(left.keys() - right.keys()):
+            return f"the second model has no {word} {gone[0]}"
+        if extra := sorted(right.keys() - left.keys()):
+            return f"the second model has {word} {extra[0]}, the first does not"
+        for name, elem_type in left.items():
+            if elem_type and right[name] and elem_type != right[name]:
+                names = [onnx.TensorProto.DataType.Name(t) for t in (elem_type, right[name])]
+                return f"{word} {name} is {names[0]} in the first model, {names[1]} in the second"
+    return ""
+
+
+def _with_outputs(model: onnx.ModelProto, names: list[str]) -> onnx.ModelProto:
+    """A copy of `model` whose outputs are the values `names`."""
+    probe = onnx.ModelProto()
+    probe.CopyFrom(model)
+    declared = {value.name: value for value in model.graph.output}
+    del probe.graph.output[:]
+    probe.graph.output.extend(declared.get(name, onnx.ValueInfoProto(name=name)) for name in names)
+    return probe
+
+
+def _dtype(value: object) -> str:
+    return value.dtype.name if isinstance(value, np.ndarray) else ""
