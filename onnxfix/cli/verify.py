@@ -54,7 +54,8 @@ def command(
     option; 3: a model that cannot be run here.
     """
     from onnxfix.model.load import load_model
-    from onnxfix.verify import prove as proving
+    from onnxfix.verify.prove import bisect as first_failing
+    from onnxfix.verify.prove import prove
 
     shape_of = parse_shapes(shapes)
     before, after = load_model(first), load_model(second)
@@ -68,11 +69,11 @@ def command(
         "rtol": rtol,
         "atol": atol,
     }
-    proof = proving.prove(before.proto, after.proto, **given, progress=_progress if sys.stderr.isatty() else None)
-    culprit = proving.bisect(before.proto, after.proto, **given) if bisect and not proof.passed else None
+    proof = prove(before.proto, after.proto, **given, progress=_progress if sys.stderr.isatty() else None)
+    culprit = first_failing(before.proto, after.proto, **given) if bisect and not proof.passed else None
     exit_code = 0 if proof.passed else 1
     if output_format == "json":
-        report = {
+        report: dict[str, Any] = {
             "schema": "onnxfix-report/1",
             "tool": {"name": "onnxfix", "version": __version__},
             "run": {"exit_code": exit_code},
