@@ -44,6 +44,11 @@ class Node:
         return self.proto.name or next((name for name in self.outputs if name), "") or self.path
 
     @property
+    def subgraphs(self) -> dict[str, Scope]:
+        """The node's subgraphs by attribute name."""
+        return self.scope.subgraphs.get(self.index, {})
+
+    @property
     def opset(self) -> int | None:
         """The version of the node's domain that the model (or function) imports; None where it imports none."""
         return self.scope.opsets.get(self.domain)
@@ -95,7 +100,7 @@ class Scope:
     initializers: dict[str, onnx.TensorProto] = field(default_factory=dict)
     inputs: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
-    subgraphs: dict[tuple[int, str], Scope] = field(default_factory=dict)
+    subgraphs: dict[int, dict[str, Scope]] = field(default_factory=dict)
 
     @property
     def is_main(self) -> bool:
@@ -171,7 +176,7 @@ class ModelView:
             for attribute in node.proto.attribute:
                 for key, graph in _graphs_of(attribute):
                     inner = self._graph_scope(graph, f"{node.path}/{key}", scope, scope.opsets, depth + 1)
-                    scope.subgraphs[node.index, key] = inner
+                    scope.subgraphs.setdefault(node.index, {})[key] = inner
                     for name in inner.outputs:
                         owner = inner.owner(name)
                         if owner is not None and owner is not inner:

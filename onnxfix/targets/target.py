@@ -35,7 +35,9 @@ class Target:
         input_types: element types that a graph input may have (names of TensorProto.DataType).
         output_types: element types that a graph output may have.
         weight_types: element types that an initializer may have; empty where all are taken.
-        weights_from: operators whose result is a constant for the parser when their inputs are (Constant, Shape, …).
+        weights_from: operators whose result the parser holds as weights, whatever they read (Constant; Shape up to 6.0).
+        weights_through: operators that keep weights weights (Reshape, Transpose up to 6.0); all others make tensors of them.
+        local_functions: model-local functions are expanded.
         registered: operators that have an importer, or None where the list is not known.
         unregistered: what becomes of other operators: `refused`, or `plugin` where one of that name may stand in.
         unregistered_message: the parser's words then.
@@ -55,6 +57,8 @@ class Target:
     output_types: frozenset[str]
     weight_types: frozenset[str]
     weights_from: frozenset[str]
+    weights_through: frozenset[str]
+    local_functions: bool
     registered: frozenset[str] | None
     unregistered: str
     unregistered_message: str
@@ -98,6 +102,8 @@ def _read_target(data: object, position: int, where: str) -> Target:
         output_types=frozenset(table.strings("output_types")),
         weight_types=frozenset(table.strings("weight_types", [])),
         weights_from=frozenset(table.strings("weights_from")),
+        weights_through=frozenset(table.strings("weights_through", [])),
+        local_functions=table.take("local_functions", bool, False),
         registered=frozenset(table.strings("registered")) if "registered" in table else None,
         unregistered=table.one_of("unregistered", ("refused", "plugin")),
         unregistered_message=table.take("unregistered_message", str),

@@ -1,0 +1,23 @@
+"""Attribute values that are numbers rather than names."""
+
+from __future__ import annotations
+
+from onnxfix.checks._registry import Context, Problem, check
+from onnxfix.checks.limits import attribute_or_default
+
+
+@check("attributes.at_least")
+def at_least(context: Context) -> Problem | None:
+    """A smaller value than `minimum` is raised to it without a word."""
+    name, minimum = str(context.args["attribute"]), float(context.args["minimum"])
+    value = attribute_or_default(context.node, name)
+    if value is None or float(value) >= minimum:
+        return None
+    return Problem(f"with {name}={float(value):g} is computed with {minimum:g}")
+
+
+@check("attributes.present")
+def present(context: Context) -> Problem | None:
+    """The attribute must be there in this very spelling."""
+    name = str(context.args["attribute"])
+    return None if name in context.node.attributes else Problem(f"needs its attribute {name}")

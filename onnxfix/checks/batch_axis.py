@@ -1,0 +1,137 @@
+"""Axes against an implicit batch (5.0 to 6.0): the network's tensors have no axis 0.
+
+Source of all of these: onnx-tensorrt branch 5.1, builtin_op_importers.cpp and onnx2trt_utils.hpp (convert_axis).
+"""
+
+from __future__ import annotations
+
+from onnxfix.checks._registry import Context, Problem, check
+from onnxfix.checks.limits import attribute_or_default
+from onnxfix.checks.parser_values import Kind
+from onnxfix.model.dims import Poly
+
+_AXIS = "Assertion failed: axis >= 0 && axis < nbDims"
+
+
+def _outside(axis: int, rank: int) -> bool:
+    """convert_axis: a negative axis counts from the back, others lose 1; both must then lie in the parser's axes."""
+    converted = axis + rank if axis < 0 else axis - 1
+    return not 0 <= converted < rank
+
+
+@check("batch_axis.axis")
+def axis(context: Context) -> Problem | None:
+    """The attribute `axis` must name an axis that the parser sees in input 0."""
+    name = context.node.input(0)
+    rank = context.values.rank(name)
+    value = attribute_or_default(context.node, "axis")
+    if rank is None or not isinstance(value, int) or not _outside(value, rank):
+        return None
+    if context.values.kind(name) is Kind.TENSOR:
+        return Problem("works along the batch axis, which an implicit batch does not have", (0,), _AXIS)
+    return Problem(
+        f"works along axis {value} of a constant that the parser takes for a tensor without batch; shape arithmetic is not "
+        "imported",
+        (0,),
+        _AXIS,
+    )
+
+
+@check("batch_axis.reduce")
+def reduce(context: Context) -> Problem | None:
+    """`axes` must not name the batch axis; none at all names every axis."""
+    rank = context.values.rank(context.node.input(0))
+    axes = context.node.attr("axes")
+    if rank is None:
+        return None
+    if axes is None:
+        # the importer numbers the axes from 0 and then strips the batch from them: axis 0 becomes -1
+        return Problem("without axes reduces the batch too, which an implicit batch forbids", (0,), _AXIS) if rank else None
+    if any(_outside(item, rank) for item in axes):
+        return Problem("reduces the batch axis, which an implicit batch does not have", (0,), _AXIS)
+    return None
+
+
+@check("batch_axis.transpose")
+def transpose(context: Context) -> Problem | None:
+    """A tensor's axis 0 stays where it is."""
+    name = context.node.input(0)
+    rank = context.values.rank(name)
+    if context.values.kind(name) in (Kind.WEIGHTS, Kind.LOST) or rank is None:
+        return None
+    perm = context.node.attr("perm", tuple(reversed(range(rank))))
+    if not perm or perm[0] == 0:
+        return None
+    return Problem("moves the batch axis", (0,), "Assertion failed: perm.order[BATCH_DIM] == BATCH_DIM")
+
+
+@check("batch_axis.unsqueeze")
+def unsqueeze(context: Context) -> Problem | None:
+    """A tensor gets no new axis 0; negative axes are read as they stand, which fails as well."""
+    name = context.node.input(0)
+    axes = context.node.attr("axes", ())
+    if context.values.kind(name) in (Kind.WEIGHTS, Kind.LOST):
+        return None
+    if 0 in axes:
+        return Problem("adds an axis before the batch", (0,), "Assertion failed: axis != BATCH_DIM")
+    if any(item < 0 for item in axes):
+        return Problem("with negative axes is misread: the importer counts them from the front")
+    return None
+
+
+@check("batch_axis.slice")
+def slice_(context: Context) -> Problem | None:
+    """Nothing may be cut from the front of axis 0, and other axes must exist."""
+    name = context.node.input(0)
+    rank = context.values.rank(name)
+    starts, axes = context.node.attr("starts"), context.node.attr("axes")
+    if rank is None or starts is None:
+        return None
+    for item, start in zip(axes if axes is not None else range(len(starts)), starts, strict=False):
+        if item == 0 and start != 0:
+            what = "the batch axis" if context.values.kind(name) is Kind.TENSOR else "axis 0 of a shape"
+            return Problem(f"cuts {what}, which this importer takes for the batch", (0,), "Assertion failed: starts[i] == 0")
+        if item != 0 and _outside(item, rank):
+            return Problem(f"cuts axis {item}, which the parser does not see", (0,), _AXIS)
+    return None
+
+
+@check("batch_axis.reshape")
+def reshape(context: Context) -> Problem | None:
+    """The entries after the first must hold one sample: at most one -1, no 0, and the same number of elements."""
+    data, target = context.node.input(0), context.facts.numbers(context.node.input(1))
+    dims = context.values.dims(data)
+    if context.values.kind(data) is not Kind.TENSOR or target is None or dims is None:
+        return None
+    rest = [int(item) for item in target[1:]]
+    if rest.count(-1) > 1 or any(item < -1 for item in rest):
+        return Problem("has more than one -1 after the batch", (1,), "Assertion failed: infer_dim == -1")
+    wanted = 1
+    for item in rest:
+        wanted *= abs(item)
+    if any(isinstance(item, Poly) for item in dims):
+        return None
+    size = 1
+    for dim in dims:
+        size *= int(dim)  # type: ignore[arg-type]
+    if (-1 in rest and (wanted == 0 or size % wanted)) or (-1 not in rest and wanted != size):
+        return Problem(
+            f"to {[int(item) for item in target]} does not keep the {size} elements of one sample after the batch axis",
+            (1,),
+            "Assertion failed: get_shape_size(new_shape) == get_shape_size(tensor.getDimensions())",
+        )
+    return None
+
+
+@check("batch_axis.reshape_batch")
+def reshape_batch(context: Context) -> Problem | None:
+    """The importer drops entry 0 of the new shape and keeps the batch, whatever the entry says."""
+    node = context.node
+    if context.values.kind(node.input(0)) is not Kind.TENSOR or reshape(context) is not None:
+        return None
+    before, after = context.facts.shape(node.input(0)), context.facts.shape(node.outputs[0])
+    if not before or not after or before[0] == after[0]:
+        return None
+    if isinstance(before[0], Poly) or isinstance(after[0], Poly):
+        return None
+    return Problem(f"changes the batch from {before[0]} to {after[0]}; the importer keeps it", (0,))

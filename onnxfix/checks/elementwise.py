@@ -1,0 +1,49 @@
+"""Operands of element-wise operators."""
+
+from __future__ import annotations
+
+from onnxfix.checks._registry import Context, Problem, check
+from onnxfix.checks.parser_values import Kind
+
+
+@check("elementwise.implicit_batch")
+def implicit_batch(context: Context) -> Problem | None:
+    """Weights may have at most one axis more than the tensors, and then that axis must be 1.
+
+    Source: onnx-tensorrt branch 5.1, combineTensorsElementwise.
+    """
+    names = [name for name in context.node.inputs if name]
+    ranks = {name: context.values.rank(name) for name in names}
+    if any(rank is None for rank in ranks.values()):
+        return None
+    tensors = [ranks[name] or 0 for name in names if context.values.kind(name) is not Kind.WEIGHTS]
+    highest = max((rank or 0 for rank in ranks.values()), default=0)
+    if not tensors or highest <= max(tensors):
+        return None
+    for slot, name in enumerate(names):
+        if context.values.kind(name) is not Kind.WEIGHTS:
+            continue
+        dims = context.values.dims(name) or ()
+        if highest == max(tensors) + 1:
+            if len(dims) == highest and dims[0] != 1:
+                return Problem(
+                    f"takes a constant with batch axis {dims[0]}; only 1 can be stripped",
+                    (slot,),
+                    "Assertion failed: weights.shape.d[BATCH_DIM] == 1",
+                )
+        else:
+            return Problem(
+                f"takes a constant of rank {highest} beside tensors of rank {max(tensors) + 1} (batch included)",
+                (slot,),
+                "Assertion failed: tensor->getDimensions().nbDims == combined->getDimensions().nbDims",
+            )
+    return None
+
+
+@check("elementwise.same_types")
+def same_types(context: Context) -> Problem | None:
+    """Strongly typed networks want operands of one element type."""
+    dtypes = {context.facts.dtype_name(name) for name in context.node.inputs if name} - {"?"}
+    if len(dtypes) < 2:
+        return None
+    return Problem(f"mixes element types {', '.join(sorted(dtypes))}")

@@ -1,0 +1,16 @@
+"""Outputs that an importer does not give."""
+
+from __future__ import annotations
+
+from onnxfix.checks._registry import Context, Problem, check
+
+
+@check("outputs.only_first")
+def only_first(context: Context) -> Problem | None:
+    """Outputs after the first are not made; naming one is enough for some releases (`named`), others fail where it is read."""
+    node = context.node
+    extra = [name for name in node.outputs[1:] if name]
+    if context.args.get("named"):
+        return Problem("has more than one output") if len(node.outputs) > 1 else None
+    used = [name for name in extra if node.scope.consumers.get(name) or name in node.scope.outputs]
+    return Problem(f"does not give output {used[0]!r}, which is used") if used else None

@@ -1,0 +1,79 @@
+"""What a parser holds for each value: weights (known numbers) or a tensor, and how many axes it gives it.
+
+Importers up to 10.x ask `is_weights()` of an input, which is not the same as "constant": the result of Unsqueeze on an
+initializer is a tensor to them. With an implicit batch a tensor has no axis 0, weights keep all axes, and a tensor that is made
+of weights alone keeps them too (importer of release 5.1: convertToTensor, remove_dim in convert_dims).
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from onnxfix.model.dims import Number
+    from onnxfix.model.facts import ScopeFacts
+    from onnxfix.model.view import Node, Scope
+    from onnxfix.targets import Target
+
+
+class Kind(StrEnum):
+    """How the parser holds a value; `LOST` where the node that makes it is refused, so that nobody knows."""
+
+    WEIGHTS = "weights"
+    TENSOR = "tensor"
+    CONSTANT_TENSOR = "constant tensor"
+    LOST = "lost"
+
+
+class ParserValues:
+    """The kinds of one scope's values for one target; filled node by node in the order in which the parser goes."""
+
+    def __init__(self, scope: Scope, facts: ScopeFacts, target: Target, outer: ParserValues | None = None) -> None:
+        self._facts = facts
+        self._target = target
+        self._outer = outer
+        self._kinds: dict[str, Kind] = dict.fromkeys(scope.inputs, Kind.TENSOR)
+        self._kinds.update(dict.fromkeys(scope.initializers, Kind.WEIGHTS))
+
+    def kind(self, name: str) -> Kind:
+        """How the parser holds `name`."""
+        found = self._kinds.get(name)
+        if found is None:
+            found = self._outer.kind(name) if self._outer is not None else Kind.LOST
+        return found
+
+    def add(self, node: Node, refused: bool) -> None:
+        """Note the outputs of a node that the parser has just imported, or `refused`."""
+        kind = Kind.LOST if refused else self._made_by(node)
+        for name in node.outputs:
+            if name:
+                self._kinds[name] = kind
+
+    def _made_by(self, node: Node) -> Kind:
+        kinds = [self.kind(name) for name in node.inputs if name]
+        first = kinds[0] if kinds else Kind.WEIGHTS
+        always = not node.domain and node.op_type in self._target.weights_from
+        if always or (first is Kind.WEIGHTS and not node.domain and node.op_type in self._target.weights_through):
+            return Kind.WEIGHTS
+        if first is Kind.LOST:
+            return Kind.LOST
+        made_of_weights = kinds and all(kind in (Kind.WEIGHTS, Kind.CONSTANT_TENSOR) for kind in kinds)
+        return Kind.CONSTANT_TENSOR if made_of_weights else Kind.TENSOR
+
+    def dims(self, name: str) -> tuple[Number, ...] | None:
+        """The dimensions that the parser sees, None where they are not known; a scalar weight counts as one axis of 1."""
+        shape = self._facts.shape(name)
+        kind = self.kind(name)
+        if shape is None or kind is Kind.LOST:
+            return None
+        if not self._target.implicit_batch:
+            return shape
+        if kind is Kind.TENSOR:
+            return shape[1:]
+        return shape or (1,)
+
+    def rank(self, name: str) -> int | None:
+        """How many axes the parser sees."""
+        dims = self.dims(name)
+        return None if dims is None else len(dims)

@@ -1,0 +1,64 @@
+"""Interpolation forms."""
+
+from __future__ import annotations
+
+from onnxfix.checks._registry import Context, Problem, check
+from onnxfix.checks.limits import attribute_or_default
+from onnxfix.model.dims import Poly
+
+
+@check("resize.scales_spatial")
+def scales_spatial(context: Context) -> Problem | None:
+    """Upsample's scales: four numbers, the first two 1."""
+    scales = context.facts.numbers(context.node.input(1)) if len(context.node.inputs) > 1 else None
+    if scales is None:
+        given = context.node.attr("scales")
+        if given is None:
+            return None
+        scales = given
+    values = [float(item) for item in scales]
+    if len(values) != 4:
+        return Problem(f"takes four scales only; here are {len(values)}", (1,), "Assertion failed: scales_weights.count() == 4")
+    if values[:2] != [1.0, 1.0]:
+        return Problem("scales batch or channels", (1,), "Assertion failed: scales_ptr[0] == 1 && scales_ptr[1] == 1")
+    return None
+
+
+@check("resize.linear_innermost")
+def linear_innermost(context: Context) -> Problem | None:
+    """Linear interpolation over at most the three innermost axes (canUseLinearResize)."""
+    node = context.node
+    if attribute_or_default(node, "mode") == "nearest":
+        return None
+    before, after = context.facts.shape(node.input(0)), context.facts.shape(node.outputs[0])
+    if before is None or after is None or len(before) <= 3:
+        return None
+    if any(a != b for a, b in zip(before[:-3], after[:-3], strict=True) if not isinstance(b, Poly)):
+        return Problem("interpolates more than the three innermost axes")
+    return None
+
+
+@check("resize.nearest_floor")
+def nearest_floor(context: Context) -> Problem | None:
+    """Nearest interpolation from opset 11 rounds down only."""
+    node = context.node
+    if (node.opset or 0) < 11 or attribute_or_default(node, "mode") != "nearest":
+        return None
+    how = attribute_or_default(node, "nearest_mode")
+    if how == "floor":
+        return None
+    return Problem(f'with nearest_mode="{how}" is not taken, only "floor"')
+
+
+@check("resize.constant_scales")
+def constant_scales(context: Context) -> Problem | None:
+    """Without sizes the scales must be weights for the parser."""
+    node = context.node
+    slot = 2 if (node.opset or 0) >= 11 else 1
+    if len(node.inputs) >= 4 and node.input(3):
+        return None
+    name = node.input(slot)
+    if not name or context.values.kind(name) in ("weights", "lost"):
+        return None
+    how = "computed from constants" if context.facts.is_constant(name) else "computed at run time"
+    return Problem(f"needs scales as an initializer; here they are {how}", (slot,))

@@ -1,0 +1,50 @@
+"""Static and dynamic dimensions."""
+
+from __future__ import annotations
+
+from onnxfix.checks._registry import Context, Problem, check
+from onnxfix.checks.parser_values import Kind
+from onnxfix.model.dims import Poly
+
+
+@check("shapes.static")
+def static(context: Context) -> Problem | None:
+    """Input 0 must have no dynamic dimension."""
+    shape = context.facts.shape(context.node.input(0))
+    if shape is None or not any(isinstance(dim, Poly) for dim in shape):
+        return None
+    return Problem("does not take dynamic dimensions", (0,))
+
+
+@check("shapes.matmul_constant_rank")
+def matmul_constant_rank(context: Context) -> Problem | None:
+    """With an implicit batch a constant must have one axis less than the ONNX tensor beside it.
+
+    Otherwise the layer is made and has no valid dimensions (header of release 5.1, IMatrixMultiplyLayer).
+    """
+    ranks = [(context.values.kind(name), context.values.rank(name)) for name in context.node.inputs]
+    tensors = [rank for kind, rank in ranks if kind is Kind.TENSOR and rank is not None]
+    if not tensors:
+        return None
+    for slot, (kind, rank) in enumerate(ranks):
+        if kind is Kind.WEIGHTS and rank is not None and rank != tensors[0]:
+            return Problem(
+                f"multiplies by a constant of rank {rank} where {tensors[0]} is needed beside an implicit batch", (slot,)
+            )
+    return None
+
+
+@check("shapes.softmax_flattens")
+def softmax_flattens(context: Context) -> Problem | None:
+    """Before opset 13 softmax normalises over all axes from `axis` on; the importer normalises over that axis alone.
+
+    Source: onnx-tensorrt branch 5.1, importSoftmax: with axis 1 (its 0) nothing is flattened.
+    """
+    node = context.node
+    shape = context.facts.shape(node.input(0))
+    axis = node.attr("axis", 1)
+    if shape is None or (node.opset or 0) >= 13 or axis in (-1, len(shape) - 1) or axis != 1:
+        return None
+    if all(dim == 1 for dim in shape[2:]):
+        return None
+    return Problem("with axis=1 normalises over channels alone, ONNX over all axes from 1 on", (0,))

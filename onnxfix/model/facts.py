@@ -1,0 +1,383 @@
+"""What is known of every value: element type, shape with named dimensions, constants, and what shape arithmetic computes.
+
+Facts are computed once, front to back, in time linear in the number of nodes. Shape arithmetic and the shapes that depend on it
+are ours (`_arithmetic`, `_shapes`); everything else is onnx's own inference of the single operator.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import onnx
+
+from onnxfix.model import _arithmetic, constants
+from onnxfix.model._shapes import output_shape
+from onnxfix.model.dims import Names, Number, Poly
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from onnxfix.model._arithmetic import Array
+    from onnxfix.model._shapes import Shape
+    from onnxfix.model.view import ModelView, Node, Scope
+
+# Operators whose result is not the same at every run.
+_RANDOM = {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Bernoulli"}
+ATEN_DOMAINS = ("org.pytorch.aten", "aten")
+
+
+@dataclass(slots=True)
+class _Value:
+    """Facts of one value; `dtype` is a TensorProto.DataType (0: unknown), `constant` says that no input changes it."""
+
+    dtype: int = 0
+    shape: Shape | None = None
+    array: Array | None = None
+    constant: bool = False
+    tensor: onnx.TensorProto | None = None
+    read: bool = False
+
+
+_NOTHING = _Value()
+
+
+class Facts:
+    """Facts of all scopes of a model.
+
+    Args:
+        view: the model.
+        shapes: shapes for graph inputs by name, in place of the declared ones.
+        base_dir: where external data lies; without it external tensors are never read.
+    """
+
+    def __init__(
+        self, view: ModelView, shapes: Mapping[str, tuple[int, ...]] | None = None, base_dir: Path | None = None
+    ) -> None:
+        self.view = view
+        self.base_dir = base_dir
+        self._names = Names()
+        self._evaluator = _arithmetic.Evaluator(self._names)
+        self._scopes: dict[str, ScopeFacts] = {}
+        self._types: dict[tuple[int, Shape | None], onnx.TypeProto] = {}
+        self._placeholders: dict[str, Poly] = {}
+        self._inferred: dict[tuple[object, ...], list[tuple[int, tuple[Number | None, ...] | None]]] = {}
+        for scope in view.scopes:
+            if scope.parent is None:
+                self._run_scope(scope, dict(shapes or {}))
+
+    def of(self, scope: Scope) -> ScopeFacts:
+        """The facts of one scope's values, those of enclosing scopes included."""
+        return self._scopes[scope.path]
+
+    def _run_scope(self, scope: Scope, shapes: Mapping[str, tuple[int, ...]]) -> None:
+        facts = ScopeFacts(self, scope, self._scopes.get(scope.parent.path) if scope.parent is not None else None)
+        self._scopes[scope.path] = facts
+        if scope.graph is not None:
+            for value in scope.graph.input:
+                facts.values[value.name] = self._declared(value, shapes.get(value.name))
+        for name, tensor in scope.initializers.items():
+            shape: Shape = tuple(tensor.dims)
+            facts.values[name] = _Value(tensor.data_type, shape, constant=True, tensor=tensor)
+        for node in scope.nodes:
+            self._run_node(node, facts)
+        if scope.graph is not None:
+            # what inference cannot tell (custom operators), the exporter may have declared
+            for value in (*scope.graph.value_info, *scope.graph.output):
+                known = facts.values.get(value.name)
+                if known is not None and (not known.dtype or known.shape is None):
+                    declared = self._declared(value, None)
+                    known.dtype = known.dtype or declared.dtype
+                    known.shape = known.shape if known.shape is not None else declared.shape
+
+    def _declared(self, value: onnx.ValueInfoProto, shape: tuple[int, ...] | None) -> _Value:
+        kind = value.type.tensor_type
+        if not value.type.HasField("tensor_type"):
+            return _Value()
+        if shape is not None:
+            return _Value(kind.elem_type, shape)
+        if not kind.HasField("shape"):
+            return _Value(kind.elem_type)
+        dims: list[Number] = []
+        for axis, dim in enumerate(kind.shape.dim):
+            if dim.HasField("dim_value") and dim.dim_value >= 0:
+                dims.append(dim.dim_value)
+            else:
+                dims.append(Poly.name(dim.dim_param or f"{value.name}.{axis}"))
+        return _Value(kind.elem_type, tuple(dims))
+
+    def _run_node(self, node: Node, facts: ScopeFacts) -> None:
+        inputs = [facts.value(name) if name else _NOTHING for name in node.inputs]
+        for inner in node.subgraphs.values():
+            self._run_scope(inner, {})
+        constant = node.op_type not in _RANDOM and all(
+            value.constant for name, value in zip(node.inputs, inputs, strict=True) if name
+        )
+        if node.subgraphs:
+            results = self._subgraph_outputs(node)
+            constant = False
+        elif node.op_type == "Constant" and not node.domain:
+            results = self._constant_outputs(node)
+        else:
+            results = self._infer(node, inputs)
+        for name, result in zip(node.outputs, results, strict=True):
+            if name:
+                result.constant = constant and not node.domain
+                facts.values[name] = result
+        if node.domain or not node.outputs or not node.outputs[0]:
+            return
+        first = facts.values[node.outputs[0]]
+        array = self._computed(node, inputs, first.dtype, facts)
+        if array is not None:
+            first.array, first.read = array, True
+            first.shape = array.shape
+            first.constant = first.constant or not any(isinstance(item, Poly) for item in array.ravel())
+
+    def _computed(self, node: Node, inputs: list[_Value], dtype: int, facts: ScopeFacts) -> Array | None:
+        if node.op_type == "Shape":
+            shape = inputs[0].shape if inputs else None
+            if shape is None:
+                return None
+            dims = shape[slice(node.attr("start", 0), node.attr("end"))]
+            return _arithmetic.make(dims, (len(dims),))
+        if node.op_type == "Size":
+            shape = inputs[0].shape if inputs else None
+            if shape is None:
+                return None
+            total: Number = 1
+            for dim in shape:
+                total = total * dim
+            return _arithmetic.make([total], ())
+        if node.op_type == "ConstantOfShape":
+            return self._constant_of_shape(node, facts)
+        if node.op_type not in _arithmetic.EVALUATED:
+            return None
+        arrays: list[Array | None] = []
+        for name in node.inputs:
+            array = facts.array(name) if name else None
+            if name and array is None:
+                return None
+            arrays.append(array)
+        return self._evaluator.run(node, arrays, dtype, inputs[0].dtype if inputs else 0)
+
+    def _constant_of_shape(self, node: Node, facts: ScopeFacts) -> Array | None:
+        target = facts.numbers(node.input(0))
+        if target is None or int(np.prod(target)) > _arithmetic.MAX_ITEMS:
+            return None
+        tensor = node.attr("value")
+        fill = 0 if tensor is None else constants.read_tensor(tensor, None)
+        if fill is None:
+            return None
+        return _arithmetic.from_numbers(np.full(tuple(target), np.ravel(fill)[0]))
+
+    def _constant_outputs(self, node: Node) -> list[_Value]:
+        tensor = constants.constant_of_node(node.proto)
+        if tensor is None:
+            return [_Value() for _ in node.outputs]
+        return [_Value(tensor.data_type, tuple(tensor.dims), tensor=tensor)]
+
+    def _subgraph_outputs(self, node: Node) -> list[_Value]:
+        branches = list(node.subgraphs.values())
+        results = []
+        for position in range(len(node.outputs)):
+            found = [
+                self._scopes[branch.path].value(branch.outputs[position])
+                for branch in branches
+                if node.op_type == "If" and position < len(branch.outputs)
+            ]
+            dtype = found[0].dtype if found else 0
+            same = bool(found) and all(value.shape is not None and value.shape == found[0].shape for value in found)
+            results.append(_Value(dtype, found[0].shape if same else None))
+        return results
+
+    def _infer(self, node: Node, inputs: list[_Value]) -> list[_Value]:
+        """Element types and shapes of the outputs: onnx's inference, completed by ours where dimensions stay open."""
+        inferred = self._onnx_infer(node, inputs) or [(0, None)] * len(node.outputs)
+        results = []
+        for position, (name, (dtype, dims)) in enumerate(zip(node.outputs, inferred, strict=True)):
+            if position == 0 and (dims is None or None in dims) and (not node.domain or node.domain in ATEN_DOMAINS):
+                arrays = [self._array(value) for value in inputs]
+                ours = output_shape(node, [value.shape for value in inputs], arrays, self._names)
+                if dims is None:
+                    dims = ours
+                elif ours is not None and len(ours) == len(dims):
+                    dims = tuple(b if a is None else a for a, b in zip(dims, ours, strict=True))
+                if node.domain in ATEN_DOMAINS and not dtype and inputs:
+                    dtype = inputs[0].dtype
+            shape = None
+            if dims is not None:
+                shape = tuple(Poly.name(f"{name}.{axis}") if dim is None else dim for axis, dim in enumerate(dims))
+            results.append(_Value(dtype, shape))
+        return results
+
+    def _onnx_infer(self, node: Node, inputs: list[_Value]) -> list[tuple[int, tuple[Number | None, ...] | None]] | None:
+        opset = node.opset
+        if opset is None or not onnx.defs.has(node.op_type, node.domain):
+            return None
+        try:
+            schema = onnx.defs.get_schema(node.op_type, opset, node.domain)
+        except onnx.defs.SchemaError:
+            return None
+        data = {}
+        for name, value in zip(node.inputs, inputs, strict=True):
+            if name and value.shape is not None and len(value.shape) <= 1:
+                numbers = _arithmetic.to_numbers(self._array(value), value.dtype)
+                if numbers is not None:
+                    data[name] = numbers
+        signature = (
+            node.op_type,
+            node.domain,
+            len(node.outputs),
+            tuple(attribute.SerializeToString(deterministic=True) for attribute in node.proto.attribute),
+            tuple((value.dtype, value.shape) if name else None for name, value in zip(node.inputs, inputs, strict=True)),
+            tuple((name in data) and (str(data[name].dtype), data[name].tobytes()) for name in node.inputs),
+        )
+        known = self._inferred.get(signature)
+        if known is None:
+            known = self._ask_onnx(schema, node, inputs, data)
+            self._inferred[signature] = known
+        return known
+
+    def _ask_onnx(
+        self, schema: onnx.defs.OpSchema, node: Node, inputs: list[_Value], data: dict[str, np.ndarray]
+    ) -> list[tuple[int, tuple[Number | None, ...] | None]]:
+        types = {
+            name: self._type_proto(value)
+            for name, value in zip(node.inputs, inputs, strict=True)
+            if name and (value.dtype or value.shape is not None)
+        }
+        tensors = {name: onnx.numpy_helper.from_array(array, name) for name, array in data.items()}
+        imports = [onnx.helper.make_opsetid(domain, version) for domain, version in node.scope.opsets.items()]
+        nothing: list[tuple[int, tuple[Number | None, ...] | None]] = [(0, None)] * len(node.outputs)
+        try:
+            results = onnx.shape_inference.infer_node_outputs(
+                schema, node.proto, types, input_data=tensors, opset_imports=imports, ir_version=self.view.proto.ir_version
+            )
+        except (onnx.shape_inference.InferenceError, onnx.defs.SchemaError, RuntimeError, ValueError, KeyError):
+            return nothing
+        return [self._from_type(results[name]) if name in results else (0, None) for name in node.outputs]
+
+    def _type_proto(self, value: _Value) -> onnx.TypeProto:
+        key = (value.dtype, value.shape)
+        proto = self._types.get(key)
+        if proto is None:
+            proto = onnx.TypeProto()
+            proto.tensor_type.elem_type = value.dtype
+            if value.shape is not None:
+                proto.tensor_type.shape.SetInParent()
+                for dim in value.shape:
+                    entry = proto.tensor_type.shape.dim.add()
+                    if isinstance(dim, Poly):
+                        entry.dim_param = f"\N{SECTION SIGN}{dim!r}"
+                        self._placeholders[entry.dim_param] = dim
+                    else:
+                        entry.dim_value = int(dim)
+            self._types[key] = proto
+        return proto
+
+    def _from_type(self, proto: onnx.TypeProto) -> tuple[int, tuple[Number | None, ...] | None]:
+        if not proto.HasField("tensor_type"):
+            return 0, None
+        kind = proto.tensor_type
+        if not kind.HasField("shape"):
+            return kind.elem_type, None
+        return kind.elem_type, tuple(
+            dim.dim_value if dim.HasField("dim_value") else self._placeholders.get(dim.dim_param) for dim in kind.shape.dim
+        )
+
+    def _array(self, value: _Value) -> Array | None:
+        """The value's elements as numbers and polynomials; small constant tensors are read on first use."""
+        if not value.read:
+            value.read = True
+            if value.tensor is not None and constants.element_count(value.tensor) <= _arithmetic.MAX_ITEMS:
+                array = constants.read_tensor(value.tensor, self.base_dir)
+                value.array = None if array is None else _arithmetic.from_numbers(array)
+        return value.array
+
+
+class ScopeFacts:
+    """Facts of the values that one scope sees; every method takes a value's name and answers for unknown names too."""
+
+    __slots__ = ("_constants", "_facts", "_parent", "scope", "values")
+
+    def __init__(self, facts: Facts, scope: Scope, parent: ScopeFacts | None) -> None:
+        self._facts = facts
+        self._parent = parent
+        self.scope = scope
+        self.values: dict[str, _Value] = {}
+        self._constants: dict[str, np.ndarray | None] = {}
+
+    def value(self, name: str) -> _Value:
+        """The record of a value, of the enclosing scopes where this one does not define it."""
+        found = self.values.get(name)
+        if found is not None:
+            return found
+        return self._parent.value(name) if self._parent is not None else _NOTHING
+
+    def dtype(self, name: str) -> int:
+        """The TensorProto.DataType, 0 where it is unknown."""
+        return self.value(name).dtype
+
+    def dtype_name(self, name: str) -> str:
+        """The element type's name, e.g. `FLOAT`; `?` where it is unknown."""
+        dtype = self.value(name).dtype
+        return onnx.TensorProto.DataType.Name(dtype) if dtype else "?"
+
+    def shape(self, name: str) -> Shape | None:
+        """The dimensions, numbers or polynomials; None where the rank is unknown."""
+        return self.value(name).shape
+
+    def rank(self, name: str) -> int | None:
+        """The number of axes."""
+        shape = self.value(name).shape
+        return None if shape is None else len(shape)
+
+    def static_shape(self, name: str) -> tuple[int, ...] | None:
+        """The dimensions where all of them are numbers."""
+        shape = self.value(name).shape
+        if shape is None or any(isinstance(dim, Poly) for dim in shape):
+            return None
+        return tuple(int(dim) for dim in shape if not isinstance(dim, Poly))
+
+    def array(self, name: str) -> Array | None:
+        """The elements, numbers or polynomials, where shape arithmetic or a small constant tells them."""
+        return self._facts._array(self.value(name))
+
+    def numbers(self, name: str) -> np.ndarray | None:
+        """The elements of a small value that is the same for every input: an array of the element type (integers: int64)."""
+        return _arithmetic.to_numbers(self.array(name), self.value(name).dtype)
+
+    def is_constant(self, name: str) -> bool:
+        """True where no graph input changes the value, whether or not its numbers are known."""
+        return self.value(name).constant
+
+    def constant(self, name: str) -> np.ndarray | None:
+        """The array of a constant value, evaluated node by node where it is computed; None where it cannot be had."""
+        if name not in self._constants:
+            self._constants[name] = self._constant(name)
+        return self._constants[name]
+
+    def _constant(self, name: str) -> np.ndarray | None:
+        value = self.value(name)
+        if value.tensor is not None:
+            return constants.read_tensor(value.tensor, self._facts.base_dir)
+        if not value.constant:
+            return None
+        if value.array is not None and value.dtype:
+            numbers = _arithmetic.to_numbers(value.array, value.dtype)
+            return None if numbers is None else numbers.astype(onnx.helper.tensor_dtype_to_np_dtype(value.dtype))
+        owner = self.scope.owner(name)
+        node = owner.producers.get(name) if owner is not None else None
+        if node is None:
+            return None
+        inputs: dict[str, np.ndarray] = {}
+        for source in node.inputs:
+            if source:
+                array = self.constant(source)
+                if array is None:
+                    return None
+                inputs[source] = array
+        results = constants.evaluate(node.proto, inputs, node.scope.opsets)
+        return None if results is None else results.get(name)

@@ -1,0 +1,150 @@
+"""Every rewrite: what it does, what it promises, when it runs, and the operators that it starts from.
+
+Plain data, so that listing rewrites imports neither onnx nor graphsurgeon. Figures and guards are in each rewrite's module,
+`onnxfix/rewrites/<name>.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum, StrEnum
+
+
+class Applicability(StrEnum):
+    """What a rewrite promises of the numbers; see the README."""
+
+    EXACT = "exact"
+    EQUIVALENT = "equivalent"
+    APPROXIMATE = "approximate"
+    CONSENT = "consent"
+
+
+class Phase(IntEnum):
+    """When a rewrite runs: an earlier phase makes the guards of later ones true."""
+
+    EXPORTER_FAULTS = 1
+    NORMALISE = 2
+    OPERATORS = 3
+    OPSET = 4
+    INTERFACE = 5
+
+
+@dataclass(frozen=True, slots=True)
+class RewriteInfo:
+    """One rewrite; `ops` is empty where it starts from any operator, `whole_model` where it is a model pass."""
+
+    name: str
+    title: str
+    applicability: Applicability
+    phase: Phase
+    ops: frozenset[str] = frozenset()
+    whole_model: bool = False
+
+
+def _info(
+    name: str, title: str, applicability: Applicability, phase: Phase, *ops: str, whole_model: bool = False
+) -> RewriteInfo:
+    return RewriteInfo(name, title, applicability, phase, frozenset(ops), whole_model)
+
+
+_ALL = (
+    _info(
+        "resize_sizes_keep_batch",
+        "keep batch and channels of a Resize whose sizes begin with 1,1 (torch 1.3 writes them so)",
+        Applicability.CONSENT,
+        Phase.EXPORTER_FAULTS,
+        "Resize",
+    ),
+    _info(
+        "aten_adaptive_pool",
+        "pooling where all windows have one size, else averaging matrices",
+        Applicability.EQUIVALENT,
+        Phase.NORMALISE,
+        "adaptive_avg_pool2d",
+        "adaptive_max_pool2d",
+        "ATen",
+    ),
+    _info(
+        "fold_constant",
+        "store the value that the node always computes",
+        Applicability.EXACT,
+        Phase.NORMALISE,
+    ),
+    _info(
+        "fold_parameter",
+        "write the computed shape, sizes, scales or bounds as a constant",
+        Applicability.EXACT,
+        Phase.NORMALISE,
+    ),
+    _info(
+        "prelu_to_relu",
+        "Relu(x) + slope * Min(x, 0)",
+        Applicability.EXACT,
+        Phase.OPERATORS,
+        "PRelu",
+    ),
+    _info(
+        "depth_to_space_to_transpose",
+        "Reshape, Transpose, Reshape",
+        Applicability.EXACT,
+        Phase.OPERATORS,
+        "DepthToSpace",
+    ),
+    _info(
+        "instance_norm_to_mean",
+        "ReduceMean, Sub, Mul, Sqrt, Div with the model's own epsilon",
+        Applicability.EQUIVALENT,
+        Phase.OPERATORS,
+        "InstanceNormalization",
+    ),
+    _info(
+        "resize_to_upsample",
+        "Upsample with constant scales",
+        Applicability.EXACT,
+        Phase.OPSET,
+        "Resize",
+        whole_model=True,
+    ),
+    _info(
+        "resize_to_gather",
+        "Gather with constant indices, one per resized axis",
+        Applicability.EXACT,
+        Phase.OPERATORS,
+        "Resize",
+        "Upsample",
+    ),
+    _info(
+        "resize_to_matmul",
+        "MatMul with constant interpolation matrices, one per resized axis",
+        Applicability.EQUIVALENT,
+        Phase.OPERATORS,
+        "Resize",
+        "Upsample",
+    ),
+    _info(
+        "opset_move",
+        "write the model in an older opset",
+        Applicability.EXACT,
+        Phase.OPSET,
+        whole_model=True,
+    ),
+    _info(
+        "list_initializers",
+        "list the initializers among the graph's inputs (IR 3)",
+        Applicability.EXACT,
+        Phase.INTERFACE,
+        whole_model=True,
+    ),
+)
+REWRITES = {info.name: info for info in _ALL}
+
+
+def describe(name: str) -> tuple[str, str]:
+    """(title, applicability) of a rewrite."""
+    info = REWRITES[name]
+    return info.title, info.applicability.value
+
+
+def candidates(names: tuple[str, ...], op_type: str) -> tuple[str, ...]:
+    """Those of `names` that start from `op_type` (or from any operator)."""
+    return tuple(name for name in names if not REWRITES[name].ops or op_type in REWRITES[name].ops)

@@ -1,0 +1,234 @@
+"""`lint`: every rule on every node of a model, for one target; pure, so that facts serve many targets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import onnx
+
+from onnxfix.checks import Context
+from onnxfix.checks.limits import broken, input_label
+from onnxfix.checks.parser_values import ParserValues
+from onnxfix.model.dims import Poly
+from onnxfix.rewrites.catalogue import candidates
+from onnxfix.rules.finding import Finding, Location, ValueRef
+from onnxfix.rules.rule import load_rule
+from onnxfix.targets import first_accepting, op_support
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from onnxfix.checks import Problem
+    from onnxfix.model.facts import Facts, ScopeFacts
+    from onnxfix.model.view import ModelView, Node, Scope
+    from onnxfix.targets import Limit, OpSupport, Target
+
+
+def lint(view: ModelView, facts: Facts, target: Target) -> list[Finding]:
+    """The findings for one target, in the order in which its parser would meet them."""
+    return list(_Linter(view, facts, target).run())
+
+
+class _Linter:
+    def __init__(self, view: ModelView, facts: Facts, target: Target) -> None:
+        self.view = view
+        self.facts = facts
+        self.target = target
+        self.listed = set(view.main.inputs)
+        self.functions = {(function.domain, function.name) for function in view.proto.functions}
+
+    def run(self) -> Iterator[Finding]:
+        yield from self._inputs()
+        yield from self._weights()
+        yield from self._scope(self.view.main, None)
+        if self.target.local_functions:
+            for scope in self.view.scopes:
+                if scope.function is not None:
+                    yield from self._scope(scope, None)
+        yield from self._outputs()
+
+    # the model's interface -------------------------------------------------------------------------------------------
+
+    def _inputs(self) -> Iterator[Finding]:
+        graph = self.view.proto.graph
+        facts = self.facts.of(self.view.main)
+        for value in graph.input:
+            if value.name in self.view.main.initializers:
+                continue
+            dtype = facts.dtype_name(value.name)
+            shape = facts.shape(value.name)
+            if dtype != "?" and dtype not in self.target.input_types:
+                yield self._on_value(
+                    "OFX202",
+                    value.name,
+                    f"input {value.name!r} has element type {dtype}; {self.target.id} takes {_listing(self.target.input_types)}",
+                )
+            if shape is None or self.target.dynamic_inputs:
+                continue
+            dynamic = [str(dim) for dim in shape[1:] if isinstance(dim, Poly) or dim == 0]
+            if dynamic or not shape:
+                what = f"has dynamic dimensions {', '.join(dynamic)} beside the batch" if dynamic else "is a scalar"
+                yield self._on_value(
+                    "OFX303", value.name, f"input {value.name!r} {what}; {self.target.id} takes static ones only"
+                )
+
+    def _weights(self) -> Iterator[Finding]:
+        if not self.target.weight_types:
+            return
+        for name, tensor in self.view.main.initializers.items():
+            dtype = onnx.TensorProto.DataType.Name(tensor.data_type)
+            if dtype in self.target.weight_types or (self.target.lists_initializers and name not in self.listed):
+                continue
+            yield self._on_value(
+                "OFX204",
+                name,
+                f"initializer {name!r} has element type {dtype}; {self.target.id} takes {_listing(self.target.weight_types)}",
+            )
+
+    def _outputs(self) -> Iterator[Finding]:
+        facts = self.facts.of(self.view.main)
+        for name in self.view.main.outputs:
+            dtype = facts.dtype_name(name)
+            if dtype != "?" and dtype not in self.target.output_types:
+                yield self._on_value(
+                    "OFX205",
+                    name,
+                    f"output {name!r} has element type {dtype}; {self.target.id} gives {_listing(self.target.output_types)}",
+                )
+
+    def _on_value(self, code: str, name: str, message: str) -> Finding:
+        rule = load_rule(code)
+        return Finding(
+            code=code,
+            name=rule.name,
+            severity=rule.severity,
+            target=self.target.id,
+            message=message,
+            location=Location(path="graph", outputs=(name,)),
+            values=(self._value(self.facts.of(self.view.main), name, "value"),),
+            evidence=(self.target.evidence,),
+            fixes=candidates(rule.rewrites, ""),
+        )
+
+    # nodes -----------------------------------------------------------------------------------------------------------
+
+    def _scope(self, scope: Scope, outer: ParserValues | None) -> Iterator[Finding]:
+        facts = self.facts.of(scope)
+        values = ParserValues(scope, facts, self.target, outer)
+        for node in scope.nodes:
+            refused = False
+            for finding in self._node(node, facts, values):
+                refused = refused or finding.refuses
+                yield finding
+            values.add(node, refused)
+            if not refused:
+                for inner in node.subgraphs.values():
+                    yield from self._scope(inner, values)
+
+    def _node(self, node: Node, facts: ScopeFacts, values: ParserValues) -> Iterator[Finding]:
+        if self.target.lists_initializers:
+            yield from self._unlisted(node)
+        support = op_support(node.domain, node.op_type, self.target)
+        if support is None:
+            if not (self.target.local_functions and (node.domain, node.op_type) in self.functions):
+                yield self._unrecorded(node)
+            return
+        if support.status != "yes":
+            code = "OFX101" if support.status == "no" else "OFX103"
+            yield self._make(code, node, self._refused_text(node, support), support=support)
+            return
+        for limit in support.limits:
+            problem = broken(limit, Context(node, facts, values, self.target, limit.args))
+            if problem is not None:
+                yield self._broken(node, support, limit, problem)
+
+    def _unlisted(self, node: Node) -> Iterator[Finding]:
+        scope = self.view.main
+        names = [name for name in dict.fromkeys(node.inputs) if name in scope.initializers and name not in self.listed]
+        if names:
+            yield self._make(
+                "OFX010",
+                node,
+                f"reads initializer{'s' if len(names) > 1 else ''} {_listing(names)}, which the graph does not list among its inputs",
+                slots=tuple(node.inputs.index(name) for name in names),
+                message="Assertion failed: tensors.count(input_name)",
+            )
+        if "" in node.inputs:
+            slot = node.inputs.index("")
+            yield self._make(
+                "OFX304",
+                node,
+                f"leaves out input {input_label(node, slot)}, which {self.target.id} looks up all the same",
+                message="Assertion failed: tensors.count(input_name)",
+            )
+
+    def _unrecorded(self, node: Node) -> Finding:
+        operator = f"{node.domain}::{node.op_type}" if node.domain else node.op_type
+        registered = self.target.registered
+        if registered is not None and node.op_type not in registered:
+            plugin = self.target.unregistered == "plugin"
+            code = "OFX103" if plugin and node.domain not in ("", "org.pytorch.aten") else "OFX101"
+            text = f"has no importer in {self.target.id}" + (" and no plugin of that name comes with it" if plugin else "")
+            return self._make(code, node, text, message=self.target.unregistered_message.replace("{op}", node.op_type))
+        return self._make("OFX005", node, f"nothing is recorded of {operator} for {self.target.id}", unknown=True)
+
+    def _refused_text(self, node: Node, support: OpSupport) -> str:
+        if support.status == "plugin":
+            return f"is taken by {self.target.id} only with a plugin of that name"
+        return f"is not parsed by {self.target.id}"
+
+    def _broken(self, node: Node, support: OpSupport, limit: Limit, problem: Problem) -> Finding:
+        return self._make(
+            limit.rule,
+            node,
+            problem.text + (f"; {limit.why}" if limit.why else ""),
+            support=support,
+            slots=problem.slots,
+            message=problem.message or limit.message,
+            since=limit.since,
+        )
+
+    def _make(
+        self,
+        code: str,
+        node: Node,
+        text: str,
+        *,
+        support: OpSupport | None = None,
+        slots: tuple[int, ...] = (0,),
+        message: str = "",
+        since: str = "",
+        unknown: bool = False,
+    ) -> Finding:
+        rule = load_rule(code)
+        facts = self.facts.of(node.scope)
+        if not since and support is not None and support.status != "yes":
+            later = first_accepting(node.domain, node.op_type, self.target)
+            since = support.since or (later.id if later is not None else "")
+        refs = tuple(
+            self._value(facts, node.inputs[slot], input_label(node, slot)) for slot in slots if slot < len(node.inputs)
+        )
+        return Finding(
+            code=code,
+            name=rule.name,
+            severity=rule.severity,
+            target=self.target.id,
+            message=f"{node.op_type} {text}",
+            location=Location(node.path, node.op_type, node.domain, node.name, node.outputs),
+            values=tuple(ref for ref in refs if ref.name),
+            parser_message=message or (support.message if support is not None and support.status != "yes" else ""),
+            since=since,
+            evidence=(support.evidence if support is not None else self.target.evidence,),
+            fixes=candidates(rule.rewrites, node.op_type),
+            unknown=unknown,
+        )
+
+    def _value(self, facts: ScopeFacts, name: str, role: str) -> ValueRef:
+        shape = facts.shape(name)
+        return ValueRef(name, role, facts.dtype_name(name), None if shape is None else tuple(map(str, shape)))
+
+
+def _listing(names: object) -> str:
+    items = sorted(names) if isinstance(names, frozenset) else list(names)  # type: ignore[call-overload]
+    shown = [str(item) for item in items[:6]]
+    return ", ".join(shown) + (f" and {len(items) - 6} more" if len(items) > 6 else "")
