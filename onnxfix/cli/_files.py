@@ -1,0 +1,96 @@
+"""What the commands do with several files: find them, open them, and join their exit codes."""
+
+from __future__ import annotations
+
+import glob
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from onnxfix.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from onnxfix.cli._state import State
+    from onnxfix.model.load import LoadedModel
+
+STDIN = "-"
+_STDIN_NAME = "<stdin>"
+# Which code wins over several files: trouble first, then what a machine lacks, a failed proof, findings.
+_PRECEDENCE = (2, 4, 3, 1, 0)
+
+
+def worst(codes: Iterable[int]) -> int:
+    """The exit code of a run over several files."""
+    return min(codes, key=_PRECEDENCE.index, default=0)
+
+
+def expand(paths: Iterable[str], *, skip_suffix: str = "") -> Iterator[str | UsageError]:
+    """The files that `paths` name, each once: files as they are, folders and globs as what they hold.
+
+    Args:
+        paths: files, folders (every `*.onnx` below, but not below hidden folders), glob patterns, or `-`.
+        skip_suffix: names with this ending are left out of folders.
+
+    Yields:
+        A file, `-`, or the error of a folder or pattern that holds none.
+    """
+    seen: set[str] = set()
+    for path in paths:
+        found = list(_expand_one(path, skip_suffix))
+        if not found:
+            what = "no file matches" if glob.has_magic(path) else "the folder holds no .onnx file"
+            yield UsageError(f"{path}: {what}")
+        for file in found:
+            if file not in seen:
+                seen.add(file)
+                yield file
+
+
+def _expand_one(path: str, skip_suffix: str) -> Iterator[str]:
+    file = Path(path)
+    if path == STDIN or file.is_file():
+        yield path
+    elif file.is_dir():
+        for model in sorted(file.rglob("*.onnx")):
+            hidden = any(part.startswith(".") for part in model.relative_to(file).parts)
+            if model.is_file() and not hidden and not (skip_suffix and model.name.endswith(skip_suffix)):
+                yield str(model)
+    elif glob.has_magic(path):
+        yield from (name for name in sorted(glob.glob(path, recursive=True)) if Path(name).is_file())
+    else:
+        yield path
+
+
+def open_model(path: str) -> LoadedModel:
+    """The model in the file, or on standard input for `-`.
+
+    Raises:
+        ModelError: it cannot be read, or is no model.
+    """
+    from onnxfix.model.load import LoadedModel, load_model, parse_model
+
+    if path != STDIN:
+        return load_model(path)
+    import hashlib
+
+    data = sys.stdin.buffer.read()
+    return LoadedModel(parse_model(data, _STDIN_NAME), Path(_STDIN_NAME), data, hashlib.sha256(data).hexdigest())
+
+
+def open_or_skip(path: str, state: State, *, skip_pointers: bool) -> LoadedModel | None:
+    """`open_model`; None, with a note, for a Git LFS pointer that is to be skipped.
+
+    Raises:
+        ModelError: as `open_model`.
+    """
+    from onnxfix.model.load import PointerFileError
+
+    try:
+        return open_model(path)
+    except PointerFileError as error:
+        if not skip_pointers:
+            raise
+        state.note(f"note: {error}; skipped")
+        return None

@@ -1,0 +1,46 @@
+"""Joins a command's options with the configuration: which targets, which rules."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from onnxfix.errors import UsageError
+
+if TYPE_CHECKING:
+    from onnxfix.config import Config
+    from onnxfix.rules.select import Selection
+    from onnxfix.targets import Target
+
+
+def chosen_targets(given: tuple[str, ...], config: Config) -> tuple[Target, ...]:
+    """The targets of `--target`, else of the configuration; empty where neither names one.
+
+    Raises:
+        UsageError: an unknown target; the message names the file or variable that it comes from.
+    """
+    from onnxfix.targets import resolve
+
+    if given:
+        return resolve(given)
+    try:
+        return resolve(config.targets)
+    except UsageError as error:
+        raise UsageError(f"{config.source('targets')}: {error}") from None
+
+
+def chosen_rules(
+    config: Config, select: tuple[str, ...] = (), ignore: tuple[str, ...] = (), extend: tuple[str, ...] = ()
+) -> Selection:
+    """The rules that count: options replace what the configuration says, `--extend-select` adds to it.
+
+    Raises:
+        UsageError: a code or prefix that no rule begins with.
+    """
+    from onnxfix.rules.select import Selection, check_prefixes
+
+    selected = check_prefixes(select, "--select") or check_prefixes(config.select, config.source("select"))
+    ignored = check_prefixes(ignore, "--ignore") or check_prefixes(config.ignore, config.source("ignore"))
+    added = check_prefixes(extend, "--extend-select")
+    if added and not selected:
+        selected = ("ALL",)
+    return Selection((*selected, *added), ignored)

@@ -1,0 +1,227 @@
+"""`onnxfix lint PATH...`: say which nodes the target cannot parse."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from onnxfix.cli._files import expand, open_or_skip, worst
+from onnxfix.cli._options import parse_shapes
+from onnxfix.cli._settings import chosen_rules, chosen_targets
+from onnxfix.cli._state import State, current_state
+from onnxfix.errors import OnnxfixError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from onnxfix.config import Config
+    from onnxfix.report.console import Line
+    from onnxfix.report.text import View
+    from onnxfix.results import LintReport
+    from onnxfix.rules.select import Selection
+
+_LEVELS = ("error", "warning", "info")
+_FORMATS = ("text", "concise", "grouped", "json")
+
+
+@click.command(name="lint")
+@click.argument("paths", metavar="PATH...", nargs=-1)
+@click.option(
+    "-t",
+    "--target",
+    "targets",
+    metavar="TARGET",
+    multiple=True,
+    help="A release: trt5.1, 5.1, jetpack4.2, trt5.1..trt7.1, or all (repeatable). Without one, all releases are shown.",
+)
+@click.option("--select", metavar="CODES", multiple=True, help="Only rules that begin so, e.g. OFX1,OFX401 (repeatable).")
+@click.option("--ignore", metavar="CODES", multiple=True, help="Not the rules that begin so (repeatable).")
+@click.option("--extend-select", metavar="CODES", multiple=True, help="These too, on top of --select or the configuration.")
+@click.option("--severity", type=click.Choice(_LEVELS), default="info", help="Show findings from this level on.")
+@click.option(
+    "--fail-on",
+    type=click.Choice([*_LEVELS, "never"]),
+    default="error",
+    show_default=True,
+    help="Exit with 1 for findings from this level on.",
+)
+@click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever is found; files that cannot be read still give 2.")
+@click.option("--shape", "shapes", metavar="NAME:1x3x8x8", multiple=True, help="Read an input with this shape (repeatable).")
+@click.option(
+    "-f", "--output-format", type=click.Choice(_FORMATS), default=None, help="Default: text; without a target: grouped."
+)
+@click.option("-o", "--output", metavar="FILE", help="Write the report to FILE instead of standard output.")
+@click.option("--statistics", is_flag=True, help="Count the findings of each rule instead of listing them.")
+@click.option("--max-findings", metavar="N", type=click.IntRange(min=0), help="Show at most N for each model and target.")
+@click.option("--skip-pointers", is_flag=True, help="Pass over Git LFS pointers instead of failing.")
+@click.option("--show-config", is_flag=True, help="Print the settings that apply and where they come from, and stop.")
+@click.pass_context
+def command(
+    context: click.Context,
+    paths: tuple[str, ...],
+    targets: tuple[str, ...],
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
+    extend_select: tuple[str, ...],
+    severity: str,
+    fail_on: str,
+    exit_zero: bool,
+    shapes: tuple[str, ...],
+    output_format: str | None,
+    output: str | None,
+    statistics: bool,
+    max_findings: int | None,
+    skip_pointers: bool,
+    show_config: bool,
+) -> None:
+    """Say which nodes of the models a TensorRT release cannot parse, why, since when it can, and what fixes it.
+
+    PATH is a file, a folder (every .onnx file below it), a glob pattern, or - for standard input. Weights in external
+    files are not read.
+    """
+    state = current_state()
+    config = state.settings()
+    chosen = chosen_targets(targets, config)
+    selection = chosen_rules(config, select, ignore, extend_select)
+    if show_config:
+        state.out().lines(_config_lines(config))
+        return
+    if not paths:
+        raise UsageError("no path given; name a model, a folder, or - for standard input (see `onnxfix lint --help`)")
+    matrix = not chosen
+    if matrix:
+        from onnxfix.targets import all_targets
+
+        chosen = all_targets()
+
+    from onnxfix.report.text import View
+    from onnxfix.rules.finding import Severity
+
+    shape_of = parse_shapes(shapes)
+    view = View(
+        minimum=Severity(severity),
+        verbose=state.verbose > 0,
+        quiet=state.quiet,
+        limit=max_findings,
+        options=tuple(word for shape in shapes for word in ("--shape", shape)),
+    )
+    printer = _Printer(state, view, output_format or ("grouped" if matrix else "text"), output, statistics)
+    failing = None if fail_on == "never" or exit_zero or matrix else Severity(fail_on)
+    codes = []
+    for path in expand(paths):
+        try:
+            if isinstance(path, OnnxfixError):
+                raise path
+            report = _lint(path, state, chosen, selection, shape_of, skip_pointers)
+        except OnnxfixError as error:
+            state.error(str(error))
+            codes.append(error.exit_code)
+            printer.unreadable(str(path), str(error))
+            continue
+        if report is not None:
+            found = [finding.severity.rank for target in report.targets for finding in target.findings]
+            codes.append(int(failing is not None and any(rank >= failing.rank for rank in found)))
+            printer.add(report)
+    code = worst(codes)
+    printer.end(code, config)
+    if matrix and printer.reports:
+        state.note("hint: no target is set, so all releases are shown and the exit code says nothing; choose with --target")
+    context.exit(code)
+
+
+def _lint(
+    path: str,
+    state: State,
+    targets: tuple[Any, ...],
+    selection: Selection,
+    shapes: dict[str, tuple[int, ...]],
+    skip_pointers: bool,
+) -> LintReport | None:
+    from onnxfix.api import lint_model
+
+    loaded = open_or_skip(path, state, skip_pointers=skip_pointers)
+    return None if loaded is None else lint_model(loaded, targets, selection=selection, shapes=shapes or None)
+
+
+class _Printer:
+    """Shows each model's report as soon as it is there; JSON, statistics and files are written at the end."""
+
+    def __init__(self, state: State, view: View, form: str, output: str | None, statistics: bool) -> None:
+        self.reports: list[LintReport] = []
+        self._state = state
+        self._view = view
+        self._form = form
+        self._output = output
+        self._statistics = statistics
+        self._entries: list[dict[str, Any]] = []
+        self._lines: list[Line] = []
+
+    def add(self, report: LintReport) -> None:
+        """Show a model's report."""
+        self.reports.append(report)
+        if self._form == "json":
+            from onnxfix.report.json import lint_entry
+
+            self._entries.append(lint_entry(report))
+        elif not self._statistics:
+            lines = self._render()(report, self._view)
+            apart: list[Line] = [()] if len(self.reports) > 1 and self._form != "concise" else []
+            self._put(apart + lines)
+
+    def unreadable(self, path: str, error: str) -> None:
+        """Keep the file's place in JSON."""
+        if self._form == "json":
+            from onnxfix.report.json import unreadable
+
+            self._entries.append(unreadable(path, error))
+
+    def end(self, exit_code: int, config: Config) -> None:
+        """Write what was kept.
+
+        Raises:
+            UsageError: the file of `--output` cannot be written.
+        """
+        from onnxfix.report.console import plain
+
+        if self._form == "json":
+            from onnxfix.report.json import document, dumps
+            from onnxfix.report.text import statistics
+
+            report = document(self._entries, exit_code=exit_code, config_files=config.files)
+            if self._statistics:
+                report["statistics"] = statistics(self.reports, self._view)
+            text = dumps(report)
+        else:
+            if self._statistics:
+                from onnxfix.report.text import statistics_lines
+
+                self._put(statistics_lines(self.reports, self._view))
+            text = plain(self._lines)
+        if self._output is not None:
+            from onnxfix.model.load import write_bytes
+
+            write_bytes(Path(self._output), text.encode("utf-8"))
+        elif self._form == "json":
+            click.echo(text, nl=False)
+
+    def _put(self, lines: list[Line]) -> None:
+        if self._output is None:
+            self._state.out().lines(lines)
+        else:
+            self._lines += lines
+
+    def _render(self) -> Callable[[LintReport, View], list[Line]]:
+        from onnxfix.report.text import concise_lines, grouped_lines, lint_lines
+
+        return {"text": lint_lines, "concise": concise_lines, "grouped": grouped_lines}[self._form]
+
+
+def _config_lines(config: Config) -> list[Line]:
+    import json
+
+    from onnxfix.config import KEYS
+
+    files: list[Line] = [(f"# file: {file}",) for file in config.files] or [("# no configuration file",)]
+    return files + [(f"{key} = {json.dumps(list(getattr(config, key)))}  # {config.sources[key]}",) for key in KEYS]

@@ -1,0 +1,381 @@
+"""`onnxfix repair MODEL...`: rewrite what the target cannot parse, prove the result equal, write it."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from onnxfix import __version__
+from onnxfix.cli._files import STDIN, expand, open_or_skip, worst
+from onnxfix.cli._options import parse_shapes
+from onnxfix.cli._settings import chosen_targets
+from onnxfix.cli._state import State, current_state
+from onnxfix.errors import OnnxfixError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from onnxfix.api import RepairOptions
+    from onnxfix.model.load import LoadedModel
+    from onnxfix.results import RepairReport
+    from onnxfix.targets import Target
+
+_LEVELS = ("exact", "equivalent", "approximate")
+_FIXED = ".fixed.onnx"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Run:
+    """What is the same for all models of one run."""
+
+    state: State
+    targets: tuple[Target, ...]
+    options: RepairOptions
+    output: _Output
+    models: tuple[str, ...]
+    shape_options: tuple[str, ...]
+    skip_pointers: bool
+    show: bool
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Output:
+    """Where a repaired model goes, and whether it goes anywhere."""
+
+    path: str | None
+    in_place: bool
+    backup: bool
+    keep_external: bool
+    stamp: bool
+    dry: str
+
+    def of(self, model: str, *, several: bool) -> Path:
+        """The file that `model` is written to; it may be a folder's."""
+        if self.in_place:
+            return Path(model)
+        if self.path is None:
+            name = model[: -len(".onnx")] if model.endswith(".onnx") else model
+            return Path(name + _FIXED)
+        output = Path(self.path)
+        folder = several or output.is_dir() or self.path.endswith(("/", os.sep))
+        return output / Path(model).name if folder else output
+
+
+@click.command(name="repair")
+@click.argument("models", metavar="MODEL...", nargs=-1)
+@click.option(
+    "-o", "--output", metavar="FILE", help="Where to write: a file, or a folder for several models.  [MODEL.fixed.onnx]"
+)
+@click.option("--in-place", is_flag=True, help="Replace the model; the old one is kept as MODEL.bak.")
+@click.option("--no-backup", is_flag=True, help="With --in-place, keep no MODEL.bak.")
+@click.option(
+    "-t", "--target", "targets", metavar="TARGET", multiple=True, help="The release to repair for; several: for all of them."
+)
+@click.option("--diff", is_flag=True, help="Show what would change and write nothing; exit with 1 if anything would.")
+@click.option("--dry-run", is_flag=True, help="As --diff, without the differences.")
+@click.option("--only", metavar="CODES", multiple=True, help="Repair only what rules that begin so find (repeatable).")
+@click.option("--skip", metavar="CODES", multiple=True, help="Not what rules that begin so find (repeatable).")
+@click.option(
+    "--allow",
+    metavar="LEVEL|CODE",
+    multiple=True,
+    help="Rewrites to allow: exact, equivalent (the default) or approximate; a rule's code consents to its fix.",
+)
+@click.option("--no-verify", is_flag=True, help="Write without running both models; the report says so.")
+@click.option("--rtol", type=click.FloatRange(min=0), help="Relative error allowed.  [by element type]")
+@click.option("--atol", type=click.FloatRange(min=0), help="Absolute error allowed.  [rtol * largest magnitude]")
+@click.option("--samples", type=click.IntRange(min=1), default=8, show_default=True, help="Inputs to run both models on.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the inputs.")
+@click.option("--shape", "shapes", metavar="NAME:1x3x8x8", multiple=True, help="Freeze an input's shape (repeatable).")
+@click.option("--inputs", "inputs_file", metavar="FILE.npz", help="Run both models on these inputs instead.")
+@click.option("--max-passes", type=click.IntRange(min=1), default=10, show_default=True, help="When to stop trying.")
+@click.option(
+    "--external-data",
+    type=click.Choice(["keep", "copy"]),
+    default="copy",
+    help="External weights: copy them to the output's folder where that is another, or keep them where they are.",
+)
+@click.option("--stamp/--no-stamp", default=False, help="Record version, targets and rules in the model's metadata.")
+@click.option("--partial", is_flag=True, help="Write what was repaired and proven even where errors remain.")
+@click.option("--exit-non-zero-on-fix", is_flag=True, help="Exit with 1 when a model was changed, as a commit hook has to.")
+@click.option("--skip-pointers", is_flag=True, help="Pass over Git LFS pointers instead of failing.")
+@click.option("--report", "report_file", metavar="FILE", help="Write the report as JSON too.")
+@click.option("-f", "--output-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.pass_context
+def command(
+    context: click.Context,
+    models: tuple[str, ...],
+    output: str | None,
+    in_place: bool,
+    no_backup: bool,
+    targets: tuple[str, ...],
+    diff: bool,
+    dry_run: bool,
+    only: tuple[str, ...],
+    skip: tuple[str, ...],
+    allow: tuple[str, ...],
+    no_verify: bool,
+    rtol: float | None,
+    atol: float | None,
+    samples: int,
+    seed: int,
+    shapes: tuple[str, ...],
+    inputs_file: str | None,
+    max_passes: int,
+    external_data: str,
+    stamp: bool,
+    partial: bool,
+    exit_non_zero_on_fix: bool,
+    skip_pointers: bool,
+    report_file: str | None,
+    output_format: str,
+) -> None:
+    """Rewrite what a TensorRT release cannot parse, prove the result equal by running both models, and write it.
+
+    Nothing is written that was not proven, and the model itself is never changed without --in-place.
+    """
+    state = current_state()
+    config = state.settings()
+    if not models:
+        raise UsageError("no model given (see `onnxfix repair --help`)")
+    if output is not None and in_place:
+        raise UsageError("--output and --in-place exclude each other")
+    if no_backup and not in_place:
+        raise UsageError("--no-backup has a meaning only with --in-place")
+    chosen = chosen_targets(targets, config)
+    if not chosen:
+        raise UsageError(
+            'no target: name the release to repair for, such as --target trt5.1, or set targets = ["trt5.1"] in onnxfix.toml; '
+            "`onnxfix targets` lists them"
+        )
+    from onnxfix.api import RepairOptions
+    from onnxfix.cli.verify import _read_inputs
+    from onnxfix.rules.select import check_prefixes
+
+    level, consent = _allowed(allow)
+    options = RepairOptions(
+        allow=level,
+        consent=consent,
+        only=check_prefixes(only, "--only"),
+        skip=check_prefixes(skip, "--skip"),
+        verify=not no_verify,
+        samples=samples,
+        seed=seed,
+        shapes=parse_shapes(shapes),
+        inputs=_read_inputs(Path(inputs_file)) if inputs_file is not None else None,
+        rtol=rtol,
+        atol=atol,
+        max_passes=max_passes,
+        partial=partial,
+    )
+    dry = "--diff" if diff else "--dry-run" if dry_run else ""
+    where = _Output(output, in_place, not no_backup, external_data == "keep", stamp, dry)
+    files = list(expand(models, skip_suffix=_FIXED))
+    names = [file for file in files if isinstance(file, str)]
+    _check_outputs(names, where)
+
+    shape_options = tuple(word for shape in shapes for word in ("--shape", shape))
+    run = _Run(state, chosen, options, where, tuple(names), shape_options, skip_pointers, output_format == "text")
+    entries: list[dict[str, Any]] = []
+    codes = []
+    for file in files:
+        try:
+            if isinstance(file, OnnxfixError):
+                raise file
+            code, entry = _repair(file, run)
+        except OnnxfixError as error:
+            state.error(str(error))
+            code, entry = error.exit_code, {"path": str(file), "error": str(error)}
+        if exit_non_zero_on_fix and code == 0 and entry is not None and entry["repair"]["output"] is not None:
+            code = int(entry["repair"]["status"] != "clean")
+        codes.append(code)
+        if entry is not None:
+            entries.append(entry)
+    code = worst(codes)
+    if output_format == "json" or report_file is not None:
+        from onnxfix.model.load import write_bytes
+        from onnxfix.report.json import document, dumps
+
+        text = dumps(document(entries, exit_code=code, config_files=config.files))
+        if report_file is not None:
+            write_bytes(Path(report_file), text.encode("utf-8"))
+        if output_format == "json":
+            click.echo(text, nl=False)
+    context.exit(code)
+
+
+def _allowed(values: tuple[str, ...]) -> tuple[Any, frozenset[str]]:
+    """The most permissive level of `--allow`, and the rules whose fixes have the user's consent."""
+    from onnxfix.rules.rule import rule_codes
+    from onnxfix.targets._files import suggest
+
+    words = [word.strip() for value in values for word in value.split(",") if word.strip()]
+    levels = [word.lower() for word in words if word.lower() in _LEVELS]
+    codes = {word.upper() for word in words if word.lower() not in _LEVELS}
+    known = rule_codes()
+    for code in sorted(codes):
+        if code not in known:
+            raise UsageError(
+                f"--allow {code}: neither a level ({', '.join(_LEVELS)}) nor a rule's code{suggest(code, (*_LEVELS, *known))}"
+            )
+    return max(levels, key=_LEVELS.index, default="equivalent"), frozenset(codes)
+
+
+def _check_outputs(models: Sequence[str], output: _Output) -> None:
+    """Refuse, before any work, outputs that cannot be or that would be written twice."""
+    if output.dry or output.in_place or output.path is None:
+        return
+    several = len(models) > 1
+    folder = Path(output.path)
+    if several and folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder}: is a file; for several models --output names a folder")
+    by_output: dict[Path, str] = {}
+    for model in models:
+        target = output.of(model, several=several)
+        if target in by_output:
+            raise UsageError(f"{target}: would be written for both {by_output[target]} and {model}; repair them one by one")
+        by_output[target] = model
+
+
+def _same(left: Path, right: Path) -> bool:
+    """Whether both names lead to one file, through links and relative spellings too."""
+    try:
+        return os.path.samefile(left, right)
+    except OSError:
+        return False
+
+
+def _check_output(loaded: LoadedModel, target: Path, output: _Output, models: Iterable[str]) -> None:
+    """Refuse, before the work, an output that would damage an input or that cannot be written.
+
+    Raises:
+        UsageError: as said.
+    """
+    from onnxfix.model.load import external_locations
+
+    if not output.in_place:
+        if any(_same(target, Path(model)) for model in models):
+            raise UsageError(f"{target}: is the model itself or another input; use --in-place, or another --output")
+        if any(_same(target, loaded.base_dir / location) for location in external_locations(loaded.proto)):
+            raise UsageError(f"{target}: holds the model's external data; choose another --output")
+    folder = _real(target).parent
+    if target.is_dir():
+        raise UsageError(f"{target}: is a folder")
+    if folder.exists() and not (folder.is_dir() and os.access(folder, os.W_OK)):
+        raise UsageError(f"{target}: cannot be written: no write permission in {folder}")
+    if not folder.exists() and output.path is not None and not _makes_folder(output):
+        raise UsageError(f"{target}: cannot be written: there is no folder {folder}")
+    if output.keep_external and external_locations(loaded.proto) and folder.resolve() != loaded.base_dir.resolve():
+        raise UsageError(
+            f"{target}: external data can be kept where it is only for an output in {loaded.base_dir}; use --external-data copy"
+        )
+
+
+def _makes_folder(output: _Output) -> bool:
+    return output.path is not None and output.of("x.onnx", several=True).parent == Path(output.path)
+
+
+def _real(target: Path) -> Path:
+    """Where the bytes go: through a symbolic link, which stays one."""
+    return target.resolve() if target.is_symlink() else target
+
+
+def _repair(file: str, run: _Run) -> tuple[int, dict[str, Any] | None]:
+    """Repair one model, write it, show the report; the exit code and the entry of the JSON report."""
+    from onnxfix.api import repair_model
+    from onnxfix.report.json import repair_entry
+    from onnxfix.report.repair_text import repair_lines
+    from onnxfix.report.text import View
+
+    state, output = run.state, run.output
+    if file == STDIN:
+        raise UsageError("repair reads files, not standard input; `onnxfix lint -` does")
+    loaded = open_or_skip(file, state, skip_pointers=run.skip_pointers)
+    if loaded is None:
+        return 0, None
+    target = output.of(file, several=len(run.models) > 1)
+    if not output.dry:
+        _check_output(loaded, target, output, run.models)
+    progress = state.progress()
+    try:
+        report, data = repair_model(loaded, run.targets, run.options, progress)
+    finally:
+        if progress is not None:
+            progress("")
+    report, outcome = _finish(loaded, report, data, target, output)
+    if run.show:
+        view = View(verbose=state.verbose > 0, quiet=state.quiet, options=run.shape_options)
+        lines = repair_lines(report, view, outcome=outcome, diff=output.dry == "--diff")
+        state.out().lines([*lines, ()] if len(run.models) > 1 else lines)
+    changes = data is not None and data != loaded.data
+    code = {"clean": 0, "repaired": 0, "unproven": 3}.get(report.status, 1)
+    return code or int(bool(output.dry) and changes), repair_entry(report)
+
+
+def _finish(
+    loaded: LoadedModel, report: RepairReport, data: bytes | None, target: Path, output: _Output
+) -> tuple[RepairReport, str]:
+    """Write `data` where it belongs; the report with its output, and a line that says what happened."""
+    if data is None:
+        return report, "nothing written"
+    if output.dry:
+        return report, f"nothing written ({output.dry})"
+    clean = data == loaded.data
+    if clean and (output.in_place or output.path is None):
+        return report, "nothing written"
+    if output.stamp and not clean:
+        data = _stamped(data, report)
+    kept = _write(loaded, data, target, output)
+    report = dataclasses.replace(report, output=str(target), output_sha256=hashlib.sha256(data).hexdigest())
+    return report, f"written to {target}{' unchanged' if clean else ''}{f', the old model to {kept}' if kept else ''}"
+
+
+def _write(loaded: LoadedModel, data: bytes, target: Path, output: _Output) -> Path | None:
+    """Write the model, its external data and the backup, each whole or not at all; the backup's name."""
+    from onnxfix.model.load import copy_external, parse_model, write_bytes
+
+    real = _real(target)
+    backup = _backup(target, loaded.data) if output.in_place and output.backup else None
+    if backup is not None:
+        write_bytes(backup, loaded.data)
+    try:
+        real.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"{target}: cannot be written: {error.strerror or error}") from None
+    copy_external(parse_model(data, str(target)), loaded.base_dir, real.parent)
+    write_bytes(real, data)
+    return backup
+
+
+def _backup(model: Path, data: bytes) -> Path:
+    """`MODEL.bak`, numbered where that is taken by another content: an older backup may be the only original."""
+    candidate, number = model.with_name(f"{model.name}.bak"), 1
+    while candidate.exists() and candidate.read_bytes() != data:
+        number += 1
+        candidate = model.with_name(f"{model.name}.bak{number}")
+    return candidate
+
+
+def _stamped(data: bytes, report: RepairReport) -> bytes:
+    """The model with its provenance in `metadata_props`; no time, so that two runs give the same bytes."""
+    from onnxfix.model.load import parse_model, serialize
+
+    proto = parse_model(data, report.model.path)
+    proof = report.proof
+    stamp = {
+        "onnxfix.version": __version__,
+        "onnxfix.source_sha256": report.model.sha256,
+        "onnxfix.targets": " ".join(target.target for target in report.before),
+        "onnxfix.rules": " ".join(sorted({fix.rule for fix in report.applied})),
+        "onnxfix.verified": "no" if proof is None else f"{proof.samples} samples, seed {proof.seed}",
+    }
+    others = {item.key: item.value for item in proto.metadata_props if item.key not in stamp}
+    del proto.metadata_props[:]
+    for key, value in (others | stamp).items():
+        proto.metadata_props.add(key=key, value=value)
+    return serialize(proto)

@@ -1,0 +1,1 @@
+"""Reports: what lint and repair found, as text and JSON."""

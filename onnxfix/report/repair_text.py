@@ -1,0 +1,195 @@
+"""Repair reports for people: pass by pass what was done, the proof, what is left, what to do next."""
+
+from __future__ import annotations
+
+import shlex
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from onnxfix.report._groups import group
+from onnxfix.report.text import STYLES, View, count, finding_lines
+from onnxfix.rules.finding import Severity
+from onnxfix.targets import find_target
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from onnxfix.report.console import Line
+    from onnxfix.results import AppliedFix, DeclinedFix, Fidelity, RepairReport
+    from onnxfix.verify.compare import OutputProof
+    from onnxfix.verify.prove import Proof
+
+_INDENT = " " * 10
+_OUTPUTS_SHOWN = 8
+_STATUS_STYLES = {
+    "clean": "bold green",
+    "repaired": "bold green",
+    "partial": "bold yellow",
+    "declined": "bold red",
+    "unproven": "bold red",
+}
+
+
+def repair_lines(report: RepairReport, view: View, *, outcome: str, diff: bool = False) -> list[Line]:
+    """The report of one model.
+
+    Args:
+        report: what the repair did.
+        view: how much is shown.
+        outcome: where the result was written, or why it was not.
+        diff: show the graph's differences as well.
+    """
+    targets = ", ".join(target.target for target in report.before)
+    lines: list[Line] = [((report.model.path, "bold"), "  ", (targets, "bold"), f"   {count(report.model.nodes, 'node')}")]
+    if report.status != "clean":
+        lines += _passes(report, view)
+        lines += _declined(report.declined, view)
+        if diff:
+            lines += [(_diff_part(text),) for text in report.diff]
+        lines += _proof(report)
+        lines.append(
+            (
+                "findings  ",
+                f"{report.resolved} resolved, {count(report.remaining, 'error')} remaining, {report.introduced} introduced",
+            )
+        )
+        if report.fidelity is not None:
+            lines.append((_fidelity(report.fidelity),))
+    lines += [(f"note: {note}",) for note in report.notes]
+    if report.remaining and report.status != "clean":
+        lines += _remaining(report, view)
+    what = "nothing to repair" if report.status == "clean" else report.status
+    reason = f": {report.reason}" if report.reason else ""
+    lines.append(((what, _STATUS_STYLES[report.status]), f"{reason}; {outcome}"))
+    if not view.quiet and (text := _next(report, view)):
+        lines.append((("Next:", "bold"), f" {text}"))
+    return lines
+
+
+def _passes(report: RepairReport, view: View) -> list[Line]:
+    lines: list[Line] = []
+    by_pass: dict[int, dict[tuple[object, ...], list[AppliedFix]]] = defaultdict(dict)
+    for fix in report.applied:
+        # Without --verbose, fixes that do the same to several nodes are one line.
+        same = (fix.rule, fix.rewrite, fix.title, fix.applicability, fix.op_type, fix.removed, fix.added)
+        by_pass[fix.pass_number].setdefault((*same, fix.path) if view.verbose else same, []).append(fix)
+    for number in range(1, report.passes + 1):
+        label = f"pass {number}"
+        if number not in by_pass:
+            lines.append((f"{label:<{len(_INDENT)}}nothing left to do",))
+        for fixes in by_pass.get(number, {}).values():
+            lines += _applied(fixes[0], len(fixes) - 1, label)
+            label = ""
+    return lines
+
+
+def _applied(fix: AppliedFix, others: int, label: str) -> list[Line]:
+    before = ", ".join(fix.removed) or fix.op_type
+    after = f" -> {', '.join(fix.added)}" if fix.added else " removed" if fix.removed else ""
+    more = f"   ({others} more like it)" if others else ""
+    consent = f", allowed by --allow {fix.consent}" if fix.consent else ""
+    return [
+        (f"{label:<{len(_INDENT)}}", (fix.rule, "bold"), f" {fix.applicability}  {fix.path} {before}{after}{more}"),
+        (f"{_INDENT}{fix.title}{consent}",),
+    ]
+
+
+def _declined(declined: Sequence[DeclinedFix], view: View) -> list[Line]:
+    lines: list[Line] = []
+    groups: dict[tuple[str, ...], list[DeclinedFix]] = {}
+    for item in declined:
+        same = (item.rule, item.rewrite, item.op_type, item.reason, item.consent)
+        groups.setdefault((*same, item.path) if view.verbose else same, []).append(item)
+    for items in groups.values():
+        first, others = items[0], len(items) - 1
+        more = f"   ({others} more like it)" if others else ""
+        allow = f"; --allow {first.consent} permits it" if first.consent else ""
+        lines.append(("declined  ", (first.rule, "bold"), f" {first.rewrite}  {first.path} {first.op_type}{more}"))
+        lines.append((f"{_INDENT}{first.reason}{allow}",))
+    return lines
+
+
+def _diff_part(text: str) -> str | tuple[str, str]:
+    style = {"+": "green", "-": "red", "@": "cyan"}.get(text[:1])
+    return (text, style) if style else text
+
+
+def _proof(report: RepairReport) -> list[Line]:
+    proof = report.proof
+    if proof is None:
+        return []
+    outputs = proof.outputs
+    head = f"verify    {count(proof.samples, 'sample')}, seed {proof.seed}{_bindings(proof)}"
+    verdict = ("within budget", "bold green") if proof.passed else ("NOT EQUAL", "bold red")
+    lines: list[Line] = []
+    if len(outputs) == 1:
+        lines.append((f"{head}: {_figures(outputs[0])}   ", verdict))
+    else:
+        lines.append((f"{head}: {count(len(outputs), 'output')}   ", verdict))
+        # Those that fail first, then those that differ most.
+        order = sorted(outputs, key=lambda output: (output.passed, -output.max_abs))
+        lines += [(f"{_INDENT}{output.name}: {_figures(output)}",) for output in order[:_OUTPUTS_SHOWN]]
+        if len(order) > _OUTPUTS_SHOWN:
+            lines.append((f"{_INDENT}… {len(order) - _OUTPUTS_SHOWN} more, all closer",))
+    if proof.note:
+        lines.append((f"{_INDENT}{proof.note}",))
+    return lines
+
+
+def _figures(output: OutputProof) -> str:
+    if output.message and not output.passed:
+        return output.message
+    if output.max_abs == 0.0:
+        return "equal"
+    ulp = f", ulp {output.ulp_max}" if output.ulp_max is not None else ""
+    return f"max abs {output.max_abs:.2g}, max rel {output.max_rel:.2g}{ulp}, cosine {output.cosine:.7f}"
+
+
+def _bindings(proof: Proof) -> str:
+    """`, batch = 1 2 5`: the sizes that each symbolic dimension had."""
+    sizes: dict[str, dict[int, None]] = defaultdict(dict)
+    for binding in proof.bindings:
+        for name, size in binding.items():
+            sizes[name][size] = None
+    return "".join(f", {name} = {' '.join(str(size) for size in sorted(values))}" for name, values in sizes.items())
+
+
+def _fidelity(ledger: Fidelity) -> str:
+    edited = f", {ledger.edited} edited" if ledger.edited else ""
+    interface = "; ".join(ledger.interface_changes) or "inputs and outputs unchanged"
+    nodes = f"{ledger.identical} of {count(ledger.nodes_before, 'node')} byte-identical{edited}"
+    weights = f"{count(ledger.initializers_unchanged, 'initializer')} unchanged"
+    return f"untouched {nodes}, {ledger.removed} removed, {ledger.added} added; {weights}; {interface}"
+
+
+def _remaining(report: RepairReport, view: View) -> list[Line]:
+    lines: list[Line] = []
+    for target in report.after:
+        errors = [finding for finding in target.findings if finding.severity is Severity.ERROR]
+        if errors:
+            lines.append(("left for ", (target.target, "bold"), ": ", (target.verdict.value, STYLES[target.verdict])))
+            groups = group(errors)
+            for members in groups if view.limit is None else groups[: view.limit]:
+                lines += finding_lines(members, view)
+    return lines
+
+
+def _next(report: RepairReport, view: View) -> str:
+    """What the user can do now."""
+    if report.status in ("clean", "repaired"):
+        model = report.output or (report.model.path if report.status == "clean" else "")
+        if not model:
+            return ""
+        oldest = find_target(report.before[0].target)
+        build = f"onnxfix build {shlex.quote(model)}"
+        if oldest.family == "rtx":
+            return build
+        # Only that release itself can say that it parses the file.
+        return f"{build}; where {oldest.title} runs: trtexec --onnx={shlex.quote(model)}"
+    consents = dict.fromkeys(item.consent for item in report.declined if item.consent)
+    if consents:
+        targets = [word for target in report.before for word in ("--target", target.target)]
+        allow = [word for consent in consents for word in ("--allow", consent)]
+        return f"{shlex.join(['onnxfix', 'repair', report.model.path, *targets, *view.options, *allow])}, if you agree with it"
+    rules = dict.fromkeys(f.code for target in report.after for f in target.findings if f.severity is Severity.ERROR)
+    return f"onnxfix explain {next(iter(rules))}" if rules else ""

@@ -1,0 +1,255 @@
+"""Lint reports for people: text (grouped findings), concise (a line each), grouped (rules against targets), statistics."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from onnxfix.report._groups import DIFFERS, Group, computed_differently, fix_of, group, place
+from onnxfix.rules.finding import Severity, Verdict
+from onnxfix.targets import find_target
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from onnxfix.report.console import Line, Part
+    from onnxfix.results import LintReport, ModelInfo, TargetReport
+    from onnxfix.rules.finding import Finding
+
+STYLES = {
+    "error": "bold red",
+    "warning": "bold yellow",
+    "info": "bold cyan",
+    Verdict.BLOCKED: "bold red",
+    Verdict.UNKNOWN: "bold yellow",
+    Verdict.LIKELY: "bold green",
+    Verdict.PARSED: "bold green",
+}
+_NAME_WIDTH = 40
+_VALUES_SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What of a report is shown.
+
+    Attributes:
+        minimum: findings below this severity are counted, not shown.
+        verbose: show every place and all evidence.
+        quiet: leave out hints.
+        limit: show at most so many groups for each model and target; None shows all.
+        options: the options that a suggested command has to repeat, such as `--shape x:1x3x8x8`.
+    """
+
+    minimum: Severity = Severity.INFO
+    verbose: bool = False
+    quiet: bool = False
+    limit: int | None = None
+    options: tuple[str, ...] = ()
+
+
+def count(number: int, noun: str) -> str:
+    """`1 node`, `2 nodes`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _shown(findings: Iterable[Finding], view: View) -> list[Finding]:
+    return [finding for finding in findings if finding.severity.rank >= view.minimum.rank]
+
+
+def _size(model: ModelInfo) -> str:
+    parts = [count(model.nodes, "node")]
+    if model.subgraphs:
+        parts.append(count(model.subgraphs, "subgraph"))
+    if model.functions:
+        parts.append(count(model.functions, "function"))
+    return ", ".join(parts)
+
+
+def lint_lines(report: LintReport, view: View) -> list[Line]:
+    """One block for each target: a header, the findings, the verdict, and what to try."""
+    lines: list[Line] = []
+    for target in report.targets:
+        lines += [*_block(report.model, target, view), ()]
+    return lines[:-1]
+
+
+def _block(model: ModelInfo, report: TargetReport, view: View) -> list[Line]:
+    target = find_target(report.target)
+    header: Line = (
+        (model.path, "bold"),
+        "  ",
+        (target.id, "bold"),
+        f" (parser {target.parser}, opset ≤ {target.max_opset})   {_size(model)}",
+    )
+    lines: list[Line] = [header, ()]
+    groups = group(_shown(report.findings, view))
+    shown = groups if view.limit is None else groups[: view.limit]
+    for members in shown:
+        lines += finding_lines(members, view)
+    if len(shown) < len(groups):
+        lines.append((f"… {len(groups) - len(shown)} more not shown (--max-findings)",))
+    if shown:
+        lines.append(())
+    lines.append(_verdict_line(report))
+    if not view.quiet and any(g.fix is not None and g.fix.automatic for g in group(report.findings)):
+        command = ["onnxfix", "repair", model.path, "--target", report.target, *view.options, "--diff"]
+        lines.append((("Try:", "bold"), f" {shlex.join(command)}"))
+    return lines
+
+
+def finding_lines(members: Group, view: View) -> list[Line]:
+    """A group of findings: what, why, the parser's words, since when it is accepted, where, and the fix."""
+    finding = members.first
+    others = len(members.findings) - 1
+    name = f"{finding.code} {finding.name}"
+    gap = " " * max(2, _NAME_WIDTH - len(finding.severity) - 1 - len(name))
+    head: Line = (
+        (finding.severity.value, STYLES[finding.severity]),
+        f" {name}{gap}",
+        (place(finding), "bold"),
+        f"   ({others} more like it)" if others else "",
+    )
+    lines: list[Line] = [head, (f"  {finding.message}",)]
+    if computed_differently(finding):
+        lines.append((f"  {DIFFERS}",))
+    if finding.parser_message and finding.parser_message not in finding.message:
+        lines.append((f"  the parser says: {finding.parser_message}",))
+    if finding.since and finding.since not in finding.message:
+        lines.append((f"  accepted since {finding.since}",))
+    lines += [(f"  at {_where(each)}",) for each in (members.findings if view.verbose else members.findings[:1])]
+    if view.verbose:
+        lines += [(f"  evidence: {evidence.kind}, {evidence.ref}",) for evidence in finding.evidence]
+    if members.fix is not None:
+        lines.append((f"  fix: {members.fix.title}   [{members.fix.applicability}]",))
+    return lines
+
+
+def _where(finding: Finding) -> str:
+    values = finding.values[:_VALUES_SHOWN]
+    alone = len(finding.values) == 1
+    texts = [str(value) if alone else f"{value.role} {value}".strip() for value in values]
+    if len(finding.values) > _VALUES_SHOWN:
+        texts.append("…")
+    return ", ".join((finding.location.path, *texts))
+
+
+def _verdict_line(report: TargetReport) -> Line:
+    errors = [finding for finding in report.findings if finding.severity is Severity.ERROR]
+    groups = group(errors)
+    counts = []
+    if errors:
+        places = f" in {count(len(errors), 'place')}" if len(errors) > len(groups) else ""
+        counts.append(f"{len(groups)} distinct {'error' if len(groups) == 1 else 'errors'}{places}")
+    counts += [count(report.count(level), level) for level in ("warning",) if report.count(level)]
+    if infos := report.count("info"):
+        counts.append(f"{infos} info")
+    line: list[Part] = [("Verdict: ", "bold"), (report.verdict.value, STYLES[report.verdict])]
+    line.append(f" ({', '.join(counts)})." if counts else " (nothing known against it).")
+    if different := [finding for finding in report.findings if computed_differently(finding)]:
+        line.append(f" {count(len(different), 'node')} {DIFFERS}.")
+    if groups:
+        fixes = [members.fix for members in groups]
+        repairable = sum(fix is not None and fix.automatic for fix in fixes)
+        consent = sum(fix is not None and fix.applicability == "consent" for fix in fixes)
+        asking = f" ({consent} with your consent)" if consent else ""
+        line.append(f" {repairable} of {count(len(groups), 'error')} repairable{asking}.")
+    return tuple(line)
+
+
+def concise_lines(report: LintReport, view: View) -> list[Line]:
+    """A line for each finding: model, node path, severity, code, name, target, message; `[*]` where a fix is known."""
+    lines: list[Line] = []
+    for target in report.targets:
+        shown = _shown(target.findings, view)
+        for finding in shown if view.limit is None else shown[: view.limit]:
+            fix = fix_of(finding)
+            mark = "[*] " if fix is not None and fix.automatic else ""
+            where: Part = f"{report.model.path}: {finding.location.path}: "
+            severity = (finding.severity.value, STYLES[finding.severity])
+            lines.append((where, severity, f" {finding.code} {finding.name} ({target.target}) {mark}{finding.message}"))
+    return lines
+
+
+def _cell(findings: Sequence[Finding]) -> Part:
+    if not findings:
+        return "ok"
+    top = max(findings, key=lambda finding: finding.severity.rank)
+    if all(finding.unknown for finding in findings):
+        return ("unknown", STYLES[Verdict.UNKNOWN])
+    if computed_differently(top):
+        return ("differs", STYLES["warning"])
+    return ({"warning": "warn"}.get(top.severity.value, top.severity.value), STYLES[top.severity])
+
+
+def grouped_lines(report: LintReport, view: View) -> list[Line]:
+    """Rules and operators against targets, then the verdicts and the oldest release likely to take the model."""
+    rows: dict[tuple[str, str, str], dict[str, list[Finding]]] = {}
+    for target in report.targets:
+        for finding in _shown(target.findings, view):
+            key = finding.code, finding.name, finding.location.op_type
+            rows.setdefault(key, {}).setdefault(target.target, []).append(finding)
+    table: list[list[Part]] = [["rule", "operator", "nodes", *(target.target for target in report.targets)]]
+    for (code, name, op_type), by_target in sorted(rows.items()):
+        places = {finding.location.path for findings in by_target.values() for finding in findings}
+        cells = [_cell(by_target.get(target.target, ())) for target in report.targets]
+        table.append([f"{code} {name}", op_type, str(len(places)), *cells])
+    if view.limit is not None:
+        table = table[: view.limit + 1]
+    table.append(["verdict", "", "", *((t.verdict.value, STYLES[t.verdict]) for t in report.targets)])
+    lines: list[Line] = [((report.model.path, "bold"), f"   {_size(report.model)}"), *table_lines(table, right=(2,))]
+    likely = [target.target for target in report.targets if target.verdict in (Verdict.LIKELY, Verdict.PARSED)]
+    if len(report.targets) > 1:
+        text = f"oldest release likely to take it: {likely[0]}" if likely else "no release here is likely to take it"
+        lines.append((text,))
+    return lines
+
+
+def table_lines(rows: Sequence[Sequence[Part]], right: Sequence[int] = ()) -> list[Line]:
+    """Rows as columns of equal width; those in `right` are aligned to the right, empty columns are left out."""
+
+    def text(part: Part) -> str:
+        return part if isinstance(part, str) else part[0]
+
+    columns = [index for index in range(len(rows[0])) if any(text(row[index]) for row in rows[1:])]
+    widths = {index: max(len(text(row[index])) for row in rows) for index in columns}
+    lines: list[Line] = []
+    for row in rows:
+        line: list[Part] = []
+        for index in columns:
+            padding = " " * (widths[index] - len(text(row[index])))
+            if index in right:
+                line += [padding, row[index]]
+            else:
+                line += [row[index], padding]
+            line.append("  ")
+        while line and not text(line[-1]).strip():
+            line.pop()
+        lines.append(tuple(line))
+    return lines
+
+
+def statistics(reports: Sequence[LintReport], view: View) -> list[dict[str, str | int | bool]]:
+    """How often each rule was hit on each target, most often first."""
+    hits: Counter[tuple[str, str, str, bool]] = Counter()
+    for report in reports:
+        for target in report.targets:
+            for finding in _shown(target.findings, view):
+                fix = fix_of(finding)
+                hits[finding.code, finding.name, target.target, fix is not None and fix.automatic] += 1
+    order = sorted(hits.items(), key=lambda item: (-item[1], item[0]))
+    return [
+        {"rule": code, "name": name, "target": target, "count": number, "fixable": fixable}
+        for (code, name, target, fixable), number in order
+    ]
+
+
+def statistics_lines(reports: Sequence[LintReport], view: View) -> list[Line]:
+    """`statistics` as a table; `[*]` where a fix is known."""
+    rows = [
+        [str(item["count"]), f"{item['rule']} {item['name']}", str(item["target"]), "[*]" if item["fixable"] else ""]
+        for item in statistics(reports, view)
+    ]
+    return table_lines([["count", "rule", "target", "fix"], *rows], right=(0,)) if rows else []
