@@ -135,3 +135,16 @@ def reshape_batch(context: Context) -> Problem | None:
     if isinstance(before[0], Poly) or isinstance(after[0], Poly):
         return None
     return Problem(f"changes the batch from {before[0]} to {after[0]}; the importer keeps it", (0,))
+
+
+@check("batch_axis.pad")
+def pad(context: Context) -> Problem | None:
+    """Padding of rank-4 data only, and none of batch and channels."""
+    pads = context.node.attr("pads")
+    if pads is None:
+        return None
+    if len(pads) != 8:
+        return Problem(f"pads {len(pads) // 2} axes; only rank 4 is taken", (), "Assertion failed: onnx_padding.size() == 8")
+    if any(pads[index] for index in (0, 1, 4, 5)):
+        return Problem("pads batch or channels; only height and width can be")
+    return None

@@ -47,3 +47,12 @@ def same_types(context: Context) -> Problem | None:
     if len(dtypes) < 2:
         return None
     return Problem(f"mixes element types {', '.join(sorted(dtypes))}")
+
+
+@check("elementwise.no_integers")
+def no_integers(context: Context) -> Problem | None:
+    """No operand of INT32, which is what INT64 becomes."""
+    for slot, name in enumerate(context.node.inputs):
+        if context.facts.dtype_name(name) in ("INT32", "INT64"):
+            return Problem(f"takes no {context.facts.dtype_name(name)} data", (slot,))
+    return None

@@ -62,3 +62,19 @@ def constant_scales(context: Context) -> Problem | None:
         return None
     how = "computed from constants" if context.facts.is_constant(name) else "computed at run time"
     return Problem(f"needs scales as an initializer; here they are {how}", (slot,))
+
+
+@check("resize.sizes_cut_batch")
+def sizes_cut_batch(context: Context) -> Problem | None:
+    """Constant sizes that begin 1,1 for data with another batch or other channels: torch 1.3 writes them for every resize.
+
+    Source: torch 1.3 symbolic_opset11.py, which puts ones before the spatial sizes.
+    """
+    node = context.node
+    sizes = context.facts.numbers(node.input(3))
+    data = context.facts.shape(node.input(0))
+    if sizes is None or data is None or len(sizes) != len(data) or len(data) < 3 or node.attr("axes") is not None:
+        return None
+    if [int(size) for size in sizes[:2]] != [1, 1] or data[1] == 1 or isinstance(data[1], Poly):
+        return None
+    return Problem(f"resizes batch and channels from {data[0]},{data[1]} to 1,1; torch 1.3 writes sizes so by mistake", (0, 3))

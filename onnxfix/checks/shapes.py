@@ -48,3 +48,12 @@ def softmax_flattens(context: Context) -> Problem | None:
     if all(dim == 1 for dim in shape[2:]):
         return None
     return Problem("with axis=1 normalises over channels alone, ONNX over all axes from 1 on", (0,))
+
+
+@check("shapes.no_constant_operand")
+def no_constant_operand(context: Context) -> Problem | None:
+    """Every input must be a run-time tensor."""
+    for slot, name in enumerate(context.node.inputs):
+        if name and context.values.kind(name) is Kind.WEIGHTS:
+            return Problem("takes no constant among its inputs", (slot,))
+    return None

@@ -255,7 +255,7 @@ class Facts:
             results = onnx.shape_inference.infer_node_outputs(
                 schema, node.proto, types, input_data=tensors, opset_imports=imports, ir_version=self.view.proto.ir_version
             )
-        except (onnx.shape_inference.InferenceError, onnx.defs.SchemaError, RuntimeError, ValueError, KeyError):
+        except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError, RuntimeError, ValueError, KeyError):
             return nothing
         return [self._from_type(results[name]) if name in results else (0, None) for name in node.outputs]
 

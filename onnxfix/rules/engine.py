@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import onnx
 
-from onnxfix.checks import Context
+from onnxfix.checks import Context, find_check
 from onnxfix.checks.limits import broken, input_label
 from onnxfix.checks.parser_values import ParserValues
 from onnxfix.model.dims import Poly
 from onnxfix.rewrites.catalogue import candidates
 from onnxfix.rules.finding import Finding, Location, ValueRef
-from onnxfix.rules.rule import load_rule
+from onnxfix.rules.rule import advice_rules, load_rule
 from onnxfix.targets import first_accepting, op_support
 
 if TYPE_CHECKING:
@@ -61,7 +61,8 @@ class _Linter:
                 yield self._on_value(
                     "OFX202",
                     value.name,
-                    f"input {value.name!r} has element type {dtype}; {self.target.id} takes {_listing(self.target.input_types)}",
+                    f"input {value.name!r} has element type {dtype}; {self.target.id} takes "
+                    f"{_listing(self.target.input_types)}",
                 )
             if shape is None or self.target.dynamic_inputs:
                 continue
@@ -128,6 +129,11 @@ class _Linter:
     def _node(self, node: Node, facts: ScopeFacts, values: ParserValues) -> Iterator[Finding]:
         if self.target.lists_initializers:
             yield from self._unlisted(node)
+        for rule in advice_rules():
+            if node.op_type in rule.ops and not node.domain:
+                problem = find_check(rule.check)(Context(node, facts, values, self.target, {}))
+                if problem is not None:
+                    yield self._make(rule.code, node, problem.text, slots=problem.slots)
         support = op_support(node.domain, node.op_type, self.target)
         if support is None:
             if not (self.target.local_functions and (node.domain, node.op_type) in self.functions):
@@ -149,7 +155,7 @@ class _Linter:
             yield self._make(
                 "OFX010",
                 node,
-                f"reads initializer{'s' if len(names) > 1 else ''} {_listing(names)}, which the graph does not list among its inputs",
+                f"reads {_listing(names)}, stored but not listed among the graph's inputs",
                 slots=tuple(node.inputs.index(name) for name in names),
                 message="Assertion failed: tensors.count(input_name)",
             )

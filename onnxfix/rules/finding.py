@@ -89,8 +89,8 @@ class Finding:
 
     @property
     def refuses(self) -> bool:
-        """True where the parser is known to refuse the model for this; nodes that compute differently (8xx) are taken."""
-        return self.severity is Severity.ERROR and not self.unknown and not self.code.startswith("OFX8")
+        """True where the parser is known to refuse the model for this; advice (7xx) and 8xx are about nodes that it takes."""
+        return self.severity is Severity.ERROR and not self.unknown and self.code[3] not in "78"
 
     @property
     def key(self) -> tuple[str, str, str, str]:

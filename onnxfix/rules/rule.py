@@ -38,7 +38,14 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule; `docs` is Markdown with fixed headings, `rewrites` are its fixes in order of preference."""
+    """One rule.
+
+    Attributes:
+        docs: Markdown with fixed headings.
+        rewrites: its fixes in order of preference.
+        ops: operators that `check` looks at, for rules that do not depend on a target's records (advice).
+        check: the predicate of `onnxfix.checks` that finds it there; empty for rules that operator records name.
+    """
 
     code: str
     name: str
@@ -48,6 +55,8 @@ class Rule:
     docs: str
     rewrites: tuple[str, ...]
     examples: tuple[Example, ...]
+    ops: frozenset[str] = frozenset()
+    check: str = ""
 
     @property
     def summary(self) -> str:
@@ -93,6 +102,7 @@ def load_rule(code: str) -> Rule:
     where = rules_dir() / path
     table = Table(read_toml(where), path)
     fix = Table(table.take("fix", dict, {}), f"{path}: fix")
+    match = Table(table.take("match", dict, {}), f"{path}: match")
     rule = Rule(
         code=table.take("code", str),
         name=table.take("name", str),
@@ -117,6 +127,12 @@ def load_rule(code: str) -> Rule:
 def all_rules() -> tuple[Rule, ...]:
     """Every rule, by code."""
     return tuple(load_rule(code) for code in sorted(_rule_files()))
+
+
+@cache
+def advice_rules() -> tuple[Rule, ...]:
+    """The rules that look at nodes themselves, whatever the target (7xx)."""
+    return tuple(load_rule(code) for code in sorted(_rule_files()) if code.startswith("OFX7"))
 
 
 def rule_codes() -> tuple[str, ...]:
