@@ -69,9 +69,8 @@ class ParserValues:
             return None
         if not self._target.implicit_batch:
             return shape
-        if kind is Kind.TENSOR:
-            return shape[1:]
-        return shape or (1,)
+        # remove_dim makes a rank of 1 where nothing would be left, as convert_onnx_weights does of a scalar
+        return (shape[1:] if kind is Kind.TENSOR else shape) or (1,)
 
     def rank(self, name: str) -> int | None:
         """How many axes the parser sees."""

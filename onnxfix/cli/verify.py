@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +11,12 @@ import click
 
 from onnxfix import __version__
 from onnxfix.cli._options import parse_shapes
+from onnxfix.cli._state import current_state
 from onnxfix.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from onnxfix.verify.compare import OutputProof
     from onnxfix.verify.prove import Proof
 
@@ -69,7 +71,9 @@ def command(
         "rtol": rtol,
         "atol": atol,
     }
-    proof = prove(before.proto, after.proto, **given, progress=_progress if sys.stderr.isatty() else None)
+    state = current_state()
+    show = state.progress()
+    proof = prove(before.proto, after.proto, **given, progress=_counter(show) if show is not None else None)
     culprit = first_failing(before.proto, after.proto, **given) if bisect and not proof.passed else None
     exit_code = 0 if proof.passed else 1
     if output_format == "json":
@@ -84,18 +88,16 @@ def command(
             report["first_difference"] = _output_as_json(culprit) if culprit is not None else None
         click.echo(json.dumps(report, indent=2))
     else:
-        click.echo("\n".join(_lines(first, second, proof, metric)))
+        lines = _lines(first, second, proof, metric)
         if bisect and not proof.passed:
-            click.echo(
-                f"first difference: {_line(culprit, metric)}"
-                if culprit
-                else "first difference: only in values that one of the models lacks"
-            )
+            found = _line(culprit, metric) if culprit else "only in values that one of the models lacks"
+            lines.append(f"first difference: {found}")
+        state.out().lines((line,) for line in lines)
     context.exit(exit_code)
 
 
-def _progress(done: int, total: int) -> None:
-    click.echo(f"\rsample {done} of {total}" + ("\n" if done == total else ""), nl=False, err=True)
+def _counter(show: Callable[[str], None]) -> Callable[[int, int], None]:
+    return lambda done, total: show(f"sample {done} of {total}" if done < total else "")
 
 
 def _read_inputs(path: Path) -> dict[str, Any]:

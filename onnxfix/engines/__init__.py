@@ -1,1 +1,37 @@
-"""Builds engines with TensorRT or TensorRT-RTX, whichever is installed."""
+"""Parses with, and builds engines by, TensorRT or TensorRT-RTX, whichever can be used."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from onnxfix.engines.ask import build, parse
+    from onnxfix.engines.result import (
+        BuildResult,
+        BuildVerdict,
+        NetworkTensor,
+        ParserError,
+        ParseResult,
+        ParseVerdict,
+        ShapeRange,
+    )
+
+__all__ = [
+    "BuildResult",
+    "BuildVerdict",
+    "NetworkTensor",
+    "ParseResult",
+    "ParseVerdict",
+    "ParserError",
+    "ShapeRange",
+    "build",
+    "parse",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{'ask' if name in ('build', 'parse') else 'result'}"), name)
