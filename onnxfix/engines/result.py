@@ -1,0 +1,120 @@
+"""What a parser or builder answered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class ParseVerdict(StrEnum):
+    """What became of parsing."""
+
+    PARSED = "parsed"
+    REFUSED = "refused"
+    CRASHED = "crashed"
+    TIMEOUT = "timeout"
+
+
+class BuildVerdict(StrEnum):
+    """What became of building."""
+
+    BUILT = "built"
+    REFUSED = "refused"
+    FAILED = "failed"
+    CRASHED = "crashed"
+    TIMEOUT = "timeout"
+
+
+@dataclass(frozen=True, slots=True)
+class ParserError:
+    """One error of the parser.
+
+    Attributes:
+        node: index of the node in the main graph, -1 where the error is about something else.
+        name: the node's name.
+        op_type: its operator.
+        code: the parser's code, such as `UNSUPPORTED_NODE`.
+        message: the parser's words.
+        function: the function of the parser that refused, empty where it does not say.
+    """
+
+    node: int
+    name: str
+    op_type: str
+    code: str
+    message: str
+    function: str
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkTensor:
+    """An input or output of the network: element type in TensorRT's words, -1 for sizes given at run time."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class ParseResult:
+    """The parser's answer.
+
+    Attributes:
+        verdict: parsed, refused, crashed or timeout.
+        engine: `tensorrt` or `tensorrt-rtx`.
+        version: version of the library, empty where it died before saying.
+        errors: the parser's errors, in its order.
+        layers: layers of the network, 0 unless parsed.
+        inputs: the network's inputs, empty unless parsed.
+        outputs: the network's outputs, empty unless parsed.
+        seconds: time that parsing took.
+        messages: warnings and errors that the library logged; for a crash, how the process ended.
+    """
+
+    verdict: ParseVerdict
+    engine: str
+    version: str
+    errors: tuple[ParserError, ...] = ()
+    layers: int = 0
+    inputs: tuple[NetworkTensor, ...] = ()
+    outputs: tuple[NetworkTensor, ...] = ()
+    seconds: float = 0.0
+    messages: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BuildResult:
+    """The builder's answer.
+
+    Attributes:
+        verdict: built, refused (by the parser), failed (in the builder), crashed or timeout.
+        parse: the parser's answer.
+        output: the engine file, None unless built.
+        size: its size in bytes, 0 unless built.
+        seconds: time that building took.
+        sm: the GPU architectures built for, such as `86`; empty for the GPU of this machine.
+        messages: warnings and errors that the library logged while building; for a crash, how the process ended.
+        note: a choice made for want of an option, empty where there was none.
+    """
+
+    verdict: BuildVerdict
+    parse: ParseResult
+    output: Path | None = None
+    size: int = 0
+    seconds: float = 0.0
+    sm: tuple[str, ...] = ()
+    messages: tuple[str, ...] = ()
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeRange:
+    """The shapes of one input in an optimization profile."""
+
+    min: tuple[int, ...]
+    opt: tuple[int, ...]
+    max: tuple[int, ...]
