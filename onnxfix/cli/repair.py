@@ -266,7 +266,9 @@ def _check_output(loaded: LoadedModel, target: Path, output: _Output, models: It
     folder = _real(target).parent
     if target.is_dir():
         raise UsageError(f"{target}: is a folder")
-    if folder.exists() and not (folder.is_dir() and os.access(folder, os.W_OK)):
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{target}: cannot be written: {folder} is no folder")
+    if folder.exists() and not os.access(folder, os.W_OK):
         raise UsageError(f"{target}: cannot be written: no write permission in {folder}")
     if not folder.exists() and output.path is not None and not _makes_folder(output):
         raise UsageError(f"{target}: cannot be written: there is no folder {folder}")

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from onnxfix.report._groups import DIFFERS, Group, computed_differently, fix_of, group, place
 from onnxfix.rules.finding import Severity, Verdict
-from onnxfix.targets import find_target
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -77,14 +76,7 @@ def lint_lines(report: LintReport, view: View) -> list[Line]:
 
 
 def _block(model: ModelInfo, report: TargetReport, view: View) -> list[Line]:
-    target = find_target(report.target)
-    header: Line = (
-        (model.path, "bold"),
-        "  ",
-        (target.id, "bold"),
-        f" (parser {target.parser}, opset ≤ {target.max_opset})   {_size(model)}",
-    )
-    lines: list[Line] = [header, ()]
+    lines: list[Line] = [((model.path, "bold"), "  ", (report.target, "bold"), f" ({report.title})   {_size(model)}"), ()]
     groups = group(_shown(report.findings, view))
     shown = groups if view.limit is None else groups[: view.limit]
     for members in shown:

@@ -1,0 +1,81 @@
+"""`onnxfix targets [A [B]]`: list the releases, show one, compare two, or ask which of them take a model."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from onnxfix.cli._options import parse_shapes
+from onnxfix.cli._state import current_state
+from onnxfix.errors import UsageError
+
+if TYPE_CHECKING:
+    from onnxfix.report.console import Line, Part
+    from onnxfix.results import LintReport
+
+
+@click.command(name="targets")
+@click.argument("names", metavar="[A [B]]", nargs=-1)
+@click.option("--for", "model", metavar="MODEL", help="The releases with their verdict on this model.")
+@click.option("--shape", "shapes", metavar="NAME:1x3x8x8", multiple=True, help="With --for: read an input with this shape.")
+@click.option("-f", "--output-format", type=click.Choice(["table", "json"]), default="table", show_default=True)
+def command(names: tuple[str, ...], model: str | None, shapes: tuple[str, ...], output_format: str) -> None:
+    """List the TensorRT releases; with A, what it parses; with A and B, what changed from A to B."""
+    state = current_state()
+    from onnxfix.report import reference
+    from onnxfix.report.text import table_lines
+    from onnxfix.targets import all_targets, find_target, resolve
+
+    if model is not None:
+        report = _verdicts(model, names, shapes)
+        entry, lines = _for_entry(report), _for_lines(report)
+    elif len(names) > 2:
+        raise UsageError(f"targets takes at most two releases, not {len(names)}: what changed from A to B")
+    elif len(names) == 2:
+        old, new = (find_target(name) for name in names)
+        entry, lines = reference.changes(old, new), reference.changes_lines(old, new)
+    elif names and len(resolve(names)) == 1:
+        target = find_target(names[0])
+        entry, lines = reference.target_entry(target), reference.target_lines(target)
+    else:
+        chosen = resolve(names) if names else all_targets()
+        entry = {"targets": [reference.facts(target) for target in chosen]}
+        lines = table_lines(reference.targets_rows(chosen))
+    if output_format == "json":
+        click.echo(json.dumps(entry, indent=2))
+    else:
+        state.out().lines(lines)
+
+
+def _verdicts(model: str, names: tuple[str, ...], shapes: tuple[str, ...]) -> LintReport:
+    from onnxfix.api import lint_model
+    from onnxfix.cli._files import open_model
+    from onnxfix.targets import all_targets, resolve
+
+    return lint_model(open_model(model), resolve(names) if names else all_targets(), shapes=parse_shapes(shapes) or None)
+
+
+def _likely(report: LintReport) -> str | None:
+    return next((target.target for target in report.targets if target.verdict in ("likely", "parsed")), None)
+
+
+def _for_entry(report: LintReport) -> dict[str, Any]:
+    from onnxfix.report.json import lint_entry
+
+    entry = lint_entry(report)
+    return {"path": entry["path"], "sha256": entry["sha256"], "targets": entry["targets"], "oldest_likely": _likely(report)}
+
+
+def _for_lines(report: LintReport) -> list[Line]:
+    from onnxfix.report.text import STYLES, table_lines
+
+    rows: list[list[Part]] = [["release", "verdict", "errors", "first error"]]
+    for target in report.targets:
+        errors = [finding for finding in target.findings if finding.severity == "error"]
+        first = f"{errors[0].code} {errors[0].message}" if errors else ""
+        rows.append([target.target, (target.verdict.value, STYLES[target.verdict]), str(len(errors)), first])
+    oldest = _likely(report)
+    last = f"oldest release likely to take it: {oldest}" if oldest else "no release here is likely to take it"
+    return [((report.model.path, "bold"),), *table_lines(rows, right=(2,)), (last,)]
