@@ -153,13 +153,16 @@ def _compare_floats(name: str, word: str, b: Array, a: Array, rtol: float, atol:
 
 
 def _compare_equal(name: str, b: Array, a: Array) -> OutputProof:
-    same = np.asarray(a == b)
+    # What is not equal to itself is NaN: eight-bit floats have it too.
+    same = np.asarray((a == b) | ((a != a) & (b != b)))
     message = "" if same.all() else _first_failure(same, b, a)
     if b.dtype.kind in "OSU":
         return OutputProof(name, "string", b.shape, 0.0, 0.0, None, float(same.all()), bool(same.all()), message)
     wide_a, wide_b = a.astype(np.float64), b.astype(np.float64)
-    difference, magnitude = np.abs(wide_a - wide_b), np.abs(wide_b)
-    relative = np.divide(difference, magnitude, out=np.zeros_like(difference), where=magnitude > 0)
+    finite = np.isfinite(wide_a) & np.isfinite(wide_b)
+    difference = np.abs(np.subtract(wide_a, wide_b, out=np.zeros(b.shape), where=finite))
+    magnitude = np.abs(wide_b, out=np.zeros(b.shape), where=finite)
+    relative = np.divide(difference, magnitude, out=np.zeros(b.shape), where=magnitude > 0)
     return OutputProof(
         name,
         _word(b),
@@ -167,7 +170,7 @@ def _compare_equal(name: str, b: Array, a: Array) -> OutputProof:
         float(difference.max(initial=0.0)),
         float(relative.max(initial=0.0)),
         None,
-        _cosine(wide_b, wide_a),
+        _cosine(wide_b[finite], wide_a[finite]),
         bool(same.all()),
         message,
     )

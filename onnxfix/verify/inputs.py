@@ -20,23 +20,7 @@ if TYPE_CHECKING:
 
 # Operators whose output holds the same numbers as their first input: what holds for one holds for the other.
 _PASS_ON = frozenset({"Identity", "Cast", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Expand", "Slice"})
-# Operators that take sizes or counts at these inputs; one is legal for all of them.
-_COUNTS: Mapping[str, tuple[int, ...]] = {
-    "Reshape": (1,),
-    "Expand": (1,),
-    "Tile": (1,),
-    "TopK": (1,),
-    "ConstantOfShape": (0,),
-    "NonMaxSuppression": (2,),
-    "Resize": (2, 3),
-    "Upsample": (1,),
-}
-# Lengths of the sequences in a batch: the operator, the input that holds them, the axis of input 0 that they count along.
-_LENGTHS: Mapping[str, tuple[int, int]] = {"RNN": (4, 0), "GRU": (4, 0), "LSTM": (4, 0), "ReverseSequence": (1, 0)}
 _SMALL = 4
-
-Style = Literal["normal", "ramp", "edges", "uniform", "wide"]
-_STYLES: tuple[Style, ...] = ("normal", "ramp", "edges", "uniform", "wide")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +29,33 @@ class _Range:
 
     low: int
     high: int
+
+
+_ZERO, _ONE, _POSITIVE = _Range(0, 1), _Range(1, 2), _Range(1, _SMALL + 1)
+# What is legal at an input of an operator, whatever the operator's other inputs hold.
+_LEGAL: Mapping[tuple[str, int], _Range] = {
+    ("Reshape", 1): _ONE,
+    ("Expand", 1): _ONE,
+    ("Tile", 1): _ONE,
+    ("TopK", 1): _ONE,
+    ("ConstantOfShape", 0): _ONE,
+    ("NonMaxSuppression", 2): _ONE,
+    ("Resize", 3): _ONE,
+    ("Slice", 1): _ZERO,
+    ("Slice", 2): _ONE,
+    ("Slice", 4): _ONE,
+    ("CumSum", 1): _ZERO,
+    ("CumProd", 1): _ZERO,
+    ("Div", 1): _POSITIVE,
+    ("Mod", 1): _POSITIVE,
+}
+# Lists of axes: each may occur once.
+_AXES = frozenset({("Slice", 3), ("Squeeze", 1), ("Unsqueeze", 1), ("Pad", 3)})
+# Lengths of the sequences in a batch: the operator, the input that holds them, the axis of input 0 that they count along.
+_LENGTHS: Mapping[str, tuple[int, int]] = {"RNN": (4, 0), "GRU": (4, 0), "LSTM": (4, 0), "ReverseSequence": (1, 0)}
+
+Style = Literal["normal", "ramp", "edges", "uniform", "wide"]
+_STYLES: tuple[Style, ...] = ("normal", "ramp", "edges", "uniform", "wide")
 
 
 def style_of(sample: int) -> Style:
@@ -77,6 +88,8 @@ def make_inputs(model: onnx.ModelProto, binding: Binding, seed: int, sample: int
         dtype = np.dtype(helper.tensor_dtype_to_np_dtype(elem_type))
         if elem_type == onnx.TensorProto.BOOL:
             feeds[value.name] = rng.integers(0, 2, shape).astype(bool)
+        elif dtype.kind in "iu" and ranges.are_axes(value.name):
+            feeds[value.name] = np.arange(int(np.prod(shape)), dtype=dtype).reshape(shape)
         elif dtype.kind in "iu" or elem_type in (onnx.TensorProto.INT4, onnx.TensorProto.UINT4):
             bounds = ranges.of(value.name, dtype)
             feeds[value.name] = rng.integers(bounds.low, bounds.high, shape, np.int64).astype(dtype)
@@ -135,13 +148,21 @@ class _Ranges:
             return _Range(int(info.min), int(info.max) + 1)
         return _Range(0, _SMALL)
 
+    def are_axes(self, name: str) -> bool:
+        """True where an operator reads the input as a list of axes."""
+        return any(
+            (node.op_type, index) in _AXES or (node.op_type.startswith("Reduce") and index == 1)
+            for node, index in self._consumers.get(name, [])
+        )
+
     def _said_of(self, name: str, seen: set[str]) -> Iterator[_Range]:
         if name in seen:
             return
         seen.add(name)
         for node, index in self._consumers.get(name, []):
-            if index in _COUNTS.get(node.op_type, ()):
-                yield _Range(1, 2)
+            legal = _LEGAL.get((node.op_type, index))
+            if legal is not None:
+                yield legal
                 continue
             if node.op_type in _LENGTHS and index == _LENGTHS[node.op_type][0]:
                 time_axis = _attribute(node, "time_axis", _LENGTHS[node.op_type][1])

@@ -13,7 +13,7 @@ from onnx import helper
 from onnxfix.errors import UsageError
 from onnxfix.verify.bindings import Binding, binding_of, bindings
 from onnxfix.verify.compare import OutputProof, compare, failure
-from onnxfix.verify.graph import real_inputs
+from onnxfix.verify.graph import all_nodes, real_inputs
 from onnxfix.verify.inputs import make_inputs
 from onnxfix.verify.run import CannotRunError, Runner, RunRefusedError, one_line
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from onnxfix.verify.aten import Array
 
+_RANDOM = frozenset({"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"})
 # How many intermediate values are kept in memory at once when looking for the first that differs.
 _VALUES_AT_ONCE = 64
 
@@ -133,6 +134,9 @@ def prove(
         notes.append(f"the first model refuses {refusals[0]}")
     outputs = tuple(worst.values())
     passed = all(output.passed for output in outputs)
+    drawn = sorted({node.op_type for node in all_nodes(before.graph.node)} & _RANDOM)
+    if drawn and not passed:
+        notes.append(f"the model draws random numbers ({', '.join(drawn)}), so no two runs agree")
     return Proof(len(used), seed, tuple(used), outputs, exact, rtol, atol, passed, "; ".join(notes))
 
 
@@ -232,19 +236,20 @@ def _samples(
         binding = binding_of(model, {name: value.shape for name, value in feeds.items()})
         yield _Sample(binding, feeds, runner.run(feeds))
         return
-    for engine in ("first choice", "reference"):
-        if engine == "reference":
+    why: list[str] = []
+    for _ in range(1 if runner.by_reference else 2):
+        if why:
             # A kernel may be narrower than its operator: onnxruntime interpolates over two axes, ONNX over all of them.
-            why = refusals[0]
-            refusals.clear()
-            runner.use_reference(why)
+            runner.use_reference(why[0])
         done = 0
         for sample in _accepted(model, runner, total, seed, shapes, refusals):
             yield sample
             done += 1
         if done:
             return
-    raise CannotRunError(f"the first model runs on none of the inputs tried ({refusals[0]}); pass --shape or --inputs")
+        why.append(refusals[0])
+        refusals.clear()
+    raise CannotRunError(f"the first model runs on none of the inputs tried ({'; '.join(why)}); pass --shape or --inputs")
 
 
 def _accepted(

@@ -99,3 +99,10 @@ def test_the_worst_of_two_samples_is_kept():
     for worst in (good.worst_with(bad), bad.worst_with(good)):
         assert (worst.max_abs, worst.passed) == (1.0, False)
         assert worst.message
+
+
+def test_eight_bit_floats_have_to_be_equal_and_nan_meets_nan():
+    a = np.array([1.0, NAN], ml_dtypes.float8_e4m3fn)
+    assert compare("y", a, a.copy()).passed
+    assert not compare("y", a, np.array([1.125, NAN], ml_dtypes.float8_e4m3fn)).passed
+    assert not compare("y", a, np.array([1.0, 1.0], ml_dtypes.float8_e4m3fn)).passed

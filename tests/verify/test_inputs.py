@@ -74,3 +74,19 @@ def test_masks_are_0_and_1_and_bytes_use_their_whole_range():
 def test_sizes_and_counts_are_legal():
     model = parse(HEAD + "(float[8] x, int64[1] k) => (float[K] y, int64[K] i) { y, i = TopK(x, k) }")
     assert Runner(model).run(made(model))["y"].shape == (1,)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(float[3, 4, 5] x, int64[2] axes) => (float[5] y) { y = ReduceSum<keepdims=0>(x, axes) }",
+        "(float[3, 4] x, int64[2] s, int64[2] e, int64[2] axes) => (float[1, 1] y) { y = Slice(x, s, e, axes) }",
+        "(float[3, 4] x, int64[2] axes) => (float[1, 1, 3, 4] y) { y = Unsqueeze(x, axes) }",
+        "(int64[300] x, int64[300] d) => (int64[300] y) { y = Div(x, d) }",
+    ],
+    ids=["reduce", "slice", "unsqueeze", "divisor"],
+)
+def test_axes_and_divisors_are_legal(text):
+    model = parse(HEAD + text)
+    for sample in range(3):
+        Runner(model).run(made(model, sample))

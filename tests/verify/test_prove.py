@@ -156,3 +156,8 @@ def test_a_weight_changed_in_a_seed_model_is_found(name):
     weights.raw_data = values.tobytes()
     assert not prove(before, after, samples=2).passed
     assert bisect(before, after, samples=2) is not None
+
+
+def test_a_model_that_draws_random_numbers_says_why_it_differs():
+    model = parse(HEAD + "(float[64] x) => (float[64] y) { r = RandomNormalLike(x)  y = Add(x, r) }")
+    assert "RandomNormalLike" in prove(model, model, samples=1).note
