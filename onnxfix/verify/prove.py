@@ -136,7 +136,7 @@ def prove(
     passed = all(output.passed for output in outputs)
     drawn = sorted({node.op_type for node in all_nodes(before.graph.node)} & _RANDOM)
     if drawn and not passed:
-        notes.append(f"the model draws random numbers ({', '.join(drawn)}), so no two runs agree")
+        notes.append(f"the model draws random numbers ({', '.join(drawn)}), so its outputs may differ from run to run")
     return Proof(len(used), seed, tuple(used), outputs, exact, rtol, atol, passed, "; ".join(notes))
 
 
