@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 from collections import defaultdict
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import onnx
@@ -85,7 +86,7 @@ def attribute_value(attribute: onnx.AttributeProto) -> Any:
     return value
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False)
 class Scope:
     """A node list with the names it defines: the main graph, a subgraph, or a function's body."""
 
@@ -101,6 +102,11 @@ class Scope:
     inputs: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
     subgraphs: dict[int, dict[str, Scope]] = field(default_factory=dict)
+
+    @cached_property
+    def nodes_by_index(self) -> dict[int, Node]:
+        """The nodes by their position in the proto's node list."""
+        return {node.index: node for node in self.nodes}
 
     @property
     def is_main(self) -> bool:

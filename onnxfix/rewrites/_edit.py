@@ -1,0 +1,164 @@
+"""Applies changes to a model's proto: splice, drop what became orphaned, keep every other node's bytes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import onnx
+
+from onnxfix.model.view import ModelView, captured_names, topological_order
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from onnxfix.rewrites._region import Change
+
+RULE_KEY = "onnxfix.rule"
+
+
+@dataclass(slots=True)
+class EditLog:
+    """What was done to original nodes: (scope, first output) of those replaced and of those orphaned, with the rule's code."""
+
+    touched: dict[tuple[str, str], str] = field(default_factory=dict)
+    initializers_dropped: set[str] = field(default_factory=set)
+
+
+def node_key(scope: str, node: onnx.NodeProto) -> tuple[str, str]:
+    """How a node is known across edits: its scope and first output, which no rewrite renames."""
+    return scope, next((name for name in node.output if name), node.name)
+
+
+def copy_model(model: onnx.ModelProto) -> onnx.ModelProto:
+    """A deep copy."""
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    return copy
+
+
+def graph_of(view: ModelView, scope_path: str) -> onnx.GraphProto:
+    """The graph of a scope."""
+    for scope in view.scopes:
+        if scope.path == scope_path and scope.graph is not None:
+            return scope.graph
+    raise KeyError(scope_path)
+
+
+def apply_changes(model: onnx.ModelProto, changes: Iterable[tuple[Change, str]], log: EditLog) -> None:
+    """Apply (change, rule code) pairs, all in terms of the model as it is; their nodes are disjoint."""
+    view = ModelView(model)
+    by_scope: dict[str, list[tuple[Change, str]]] = {}
+    for change, code in changes:
+        by_scope.setdefault(change.scope, []).append((change, code))
+    # inner graphs first: replacing the node list of an outer graph copies the inner ones
+    for path in sorted(by_scope, key=lambda text: -text.count("/")):
+        _splice(model, graph_of(view, path), path, by_scope[path], log)
+
+
+def _splice(model: onnx.ModelProto, graph: onnx.GraphProto, path: str, changes: list[tuple[Change, str]], log: EditLog) -> None:
+    old = list(graph.node)
+    new: dict[int, list[onnx.NodeProto]] = {}
+    freed: set[str] = set()
+    for change, code in changes:
+        replaced = old[change.index]
+        log.touched[node_key(path, replaced)] = code
+        _carry_over(replaced, change.nodes, code)
+        new[change.index] = change.nodes
+        freed.update(name for name in replaced.input if name)
+        for tensor in change.initializers:
+            add_initializer(model, graph, tensor)
+    nodes = [node for index, item in enumerate(old) for node in new.get(index, [item])]
+    nodes = _without_orphans(graph, path, nodes, freed, log)
+    order = topological_order(nodes, path)
+    kept = [nodes[index] for index in order]
+    del graph.node[:]
+    graph.node.extend(kept)
+    gone = {name for node in old for name in node.output} - {name for node in kept for name in node.output}
+    stay = [value for value in graph.value_info if value.name not in gone]
+    if len(stay) < len(graph.value_info):
+        del graph.value_info[:]
+        graph.value_info.extend(stay)
+
+
+def _carry_over(old: onnx.NodeProto, nodes: list[onnx.NodeProto], code: str) -> None:
+    """New nodes get the rule's code; the one that makes the old output keeps the old node's metadata and doc string."""
+    for node in nodes:
+        if set(node.output) & set(old.output):
+            present = {entry.key for entry in node.metadata_props}
+            node.metadata_props.extend(entry for entry in old.metadata_props if entry.key not in present)
+            node.doc_string = node.doc_string or old.doc_string
+        mark(node, code)
+
+
+def mark(node: onnx.NodeProto, code: str) -> None:
+    """Note on the node which rule's fix made or edited it."""
+    for entry in node.metadata_props:
+        if entry.key == RULE_KEY:
+            if code not in entry.value.split(","):
+                entry.value = f"{entry.value},{code}"
+            return
+    node.metadata_props.add(key=RULE_KEY, value=code)
+
+
+def add_initializer(model: onnx.ModelProto, graph: onnx.GraphProto, tensor: onnx.TensorProto) -> None:
+    """Store a tensor; below IR version 4 it is listed among the graph's inputs too, as the format demands."""
+    graph.initializer.append(tensor)
+    if model.ir_version < 4:
+        graph.input.append(onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, list(tensor.dims)))
+
+
+def _without_orphans(
+    graph: onnx.GraphProto, path: str, nodes: list[onnx.NodeProto], freed: set[str], log: EditLog
+) -> list[onnx.NodeProto]:
+    """Drop nodes and initializers that only fed what was replaced; what was unused before stays."""
+    readers: dict[str, int] = {}
+    for node in nodes:
+        for name in (*node.input, *captured_names(node)):
+            readers[name] = readers.get(name, 0) + 1
+    outputs = {value.name for value in graph.output}
+    maker = {name: node for node in nodes for name in node.output if name}
+    dropped: set[int] = set()
+    waiting = sorted(freed)
+    while waiting:
+        name = waiting.pop()
+        if readers.get(name, 0) > 0 or name in outputs:
+            continue
+        made = maker.get(name)
+        if made is None:
+            _drop_initializer(graph, name, log)
+            continue
+        if id(made) in dropped or any(readers.get(other, 0) > 0 or other in outputs for other in made.output if other):
+            continue
+        dropped.add(id(made))
+        log.touched.setdefault(node_key(path, made), "orphaned")
+        for source in (*made.input, *captured_names(made)):
+            readers[source] -= 1
+            if source:
+                waiting.append(source)
+    return [node for node in nodes if id(node) not in dropped]
+
+
+def _drop_initializer(graph: onnx.GraphProto, name: str, log: EditLog) -> None:
+    for index, tensor in enumerate(graph.initializer):
+        if tensor.name == name:
+            del graph.initializer[index]
+            log.initializers_dropped.add(name)
+            break
+    else:
+        return
+    for index, value in enumerate(graph.input):
+        if value.name == name:
+            del graph.input[index]
+            break
+
+
+def drop_unused_import(model: onnx.ModelProto, domain: str) -> None:
+    """Remove the import of a domain whose last node a rewrite has replaced."""
+    view = ModelView(model)
+    if any(node.domain == domain for node in view.nodes()):
+        return
+    for index, item in enumerate(model.opset_import):
+        if item.domain == domain and domain:
+            del model.opset_import[index]
+            return

@@ -1,0 +1,203 @@
+"""Resize as arithmetic: which source positions an output index reads, and with which weights.
+
+Every Resize is separable: along each axis the output is a constant matrix times the input. Positions are taken in float32, as
+onnxruntime takes them; over 912 pairs of sizes and five coordinate modes, floor and ceil then never differ from it.
+Source: the operator's specification, onnx/defs/tensor/defs.cc, Resize-10 to Resize-19.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from onnxfix.model.dims import Poly
+from onnxfix.rewrites._region import Decline
+
+if TYPE_CHECKING:
+    from onnxfix.model.dims import Number
+    from onnxfix.rewrites._region import Region
+
+F32 = np.float32
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """One axis of a resize: extents (None where dynamic) and scale (float32)."""
+
+    before: int | None
+    after: int | None
+    scale: float
+    roi: tuple[float, float] = (0.0, 1.0)
+
+    @property
+    def kept(self) -> bool:
+        """True where nothing happens along it."""
+        return self.before == self.after and self.scale == 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Interpolation:
+    """What a Resize or Upsample node does."""
+
+    mode: str
+    coordinates: str
+    nearest: str
+    cubic_a: float
+    exclude_outside: bool
+    axes: tuple[Axis, ...]
+
+
+def interpolation_of(region: Region) -> Interpolation | Decline:
+    """Read the node's attributes and constant parameters in the form of its opset."""
+    proto = region.proto
+    attrs = {attribute.name: attribute for attribute in proto.attribute}
+
+    def text(name: str, default: str) -> str:
+        return attrs[name].s.decode() if name in attrs else default
+
+    old = proto.op_type == "Upsample" or region.opset <= 10
+    if "axes" in attrs or text("keep_aspect_ratio_policy", "stretch") != "stretch":
+        return Decline("only some axes are resized, or the aspect ratio is kept")
+    if "antialias" in attrs and attrs["antialias"].i:
+        return Decline("antialias is not covered")
+    coordinates = "asymmetric" if old else text("coordinate_transformation_mode", "half_pixel")
+    if coordinates in ("tf_crop_and_resize", "half_pixel_symmetric"):
+        return Decline(f"coordinate mode {coordinates} is not covered")
+    axes = _axes(region, old)
+    if isinstance(axes, Decline):
+        return axes
+    mode = text("mode", "nearest")
+    return Interpolation(
+        mode={"bilinear": "linear", "trilinear": "linear"}.get(mode, mode),
+        coordinates=coordinates,
+        nearest="floor" if old else text("nearest_mode", "round_prefer_floor"),
+        cubic_a=attrs["cubic_coeff_a"].f if "cubic_coeff_a" in attrs else -0.75,
+        exclude_outside=bool("exclude_outside" in attrs and attrs["exclude_outside"].i),
+        axes=axes,
+    )
+
+
+def _axes(region: Region, old: bool) -> tuple[Axis, ...] | Decline:
+    proto, facts = region.proto, region.facts
+    shape = facts.shape(proto.input[0])
+    if shape is None:
+        return Decline("the rank of the data is unknown")
+    sizes = None
+    if not old and len(proto.input) > 3 and proto.input[3]:
+        array = facts.array(proto.input[3])
+        if array is None:
+            return Decline("the sizes are computed at run time")
+        sizes = list(array.ravel())
+        if len(sizes) != len(shape):
+            return Decline(f"{len(sizes)} sizes for {len(shape)} axes")
+        scales = [_ratio(after, before) for before, after in zip(shape, sizes, strict=True)]
+    else:
+        given = next((attribute.floats for attribute in proto.attribute if attribute.name == "scales"), None)
+        slot = 1 if old else 2
+        numbers = given if given is not None else facts.numbers(proto.input[slot]) if len(proto.input) > slot else None
+        if numbers is None:
+            return Decline("the scales are computed at run time")
+        scales = [float(F32(item)) for item in numbers]
+        if len(scales) != len(shape):
+            return Decline(f"{len(scales)} scales for {len(shape)} axes")
+    axes = []
+    for axis, (before, scale) in enumerate(zip(shape, scales, strict=True)):
+        extent = None if isinstance(before, Poly) else int(before)
+        if scale is None:
+            return Decline(f"axis {axis} is resized from {before} to {sizes[axis] if sizes else '?'}, no constant ratio")
+        if sizes is not None and extent is not None and not isinstance(sizes[axis], Poly):
+            after: int | None = int(sizes[axis])
+        else:
+            after = None if extent is None else output_size(extent, scale)
+        axes.append(Axis(extent, after, scale))
+    return tuple(axes)
+
+
+def _ratio(after: Number, before: Number) -> float | None:
+    from onnxfix.model.dims import divide
+
+    if after == before:
+        return 1.0
+    if isinstance(after, Poly) or isinstance(before, Poly):
+        ratio = divide(after, before)
+        return None if ratio is None or isinstance(ratio, Poly) else float(F32(float(ratio)))
+    return float(F32(int(after)) / F32(int(before)))
+
+
+def output_size(before: int, scale: float) -> int:
+    """The extent that a float32 scale gives."""
+    return int(np.floor(F32(before) * F32(scale)))
+
+
+def scale_for(before: int, after: int) -> float:
+    """The smallest float32 not below after/before for which `output_size` gives `after`.
+
+    The plain quotient may fall short by one: of the 262,144 pairs up to 512 it does in 12,897.
+    """
+    scale = F32(after) / F32(before)
+    while output_size(before, float(scale)) < after:
+        scale = np.nextafter(scale, F32(np.inf))
+    return float(scale)
+
+
+def positions(axis: Axis, coordinates: str) -> np.ndarray:
+    """The source position of each output index: float32, shape [after]."""
+    assert axis.before is not None
+    assert axis.after is not None
+    index, scale = np.arange(axis.after, dtype=F32), F32(axis.scale)
+    if coordinates == "asymmetric":
+        return index / scale
+    if coordinates == "tf_half_pixel_for_nn":
+        return (index + F32(0.5)) / scale
+    if coordinates == "align_corners":
+        return index * F32(axis.before - 1) / F32(axis.after - 1) if axis.after > 1 else np.zeros(axis.after, F32)
+    if coordinates == "pytorch_half_pixel" and axis.after <= 1:
+        return np.zeros(axis.after, F32)
+    return (index + F32(0.5)) / scale - F32(0.5)
+
+
+def nearest_indices(axis: Axis, coordinates: str, rounding: str) -> np.ndarray:
+    """The source index of each output index: int64, shape [after]."""
+    assert axis.before is not None
+    place = positions(axis, coordinates).astype(np.float64)  # adding one half in float32 would round
+    if rounding in ("floor", "ceil"):
+        rounded = np.floor(place) if rounding == "floor" else np.ceil(place)
+    else:
+        rounded = np.floor(place + 0.5) if rounding == "round_prefer_ceil" else np.ceil(place - 0.5)
+    return np.clip(rounded, 0, axis.before - 1).astype(np.int64)
+
+
+def axis_matrix(axis: Axis, how: Interpolation) -> np.ndarray:
+    """Weights of every source element for every output element: float32, shape [after, before]."""
+    assert axis.before is not None
+    assert axis.after is not None
+    matrix = np.zeros((axis.after, axis.before), np.float64)
+    rows = np.arange(axis.after)
+    if how.mode == "nearest":
+        matrix[rows, nearest_indices(axis, how.coordinates, how.nearest)] = 1
+        return matrix.astype(F32)
+    place = positions(axis, how.coordinates).astype(np.float64)
+    last = axis.before - 1
+    if how.mode == "linear":
+        place = np.clip(place, 0, last)
+        low = np.floor(place)
+        np.add.at(matrix, (rows, low.astype(int)), 1 - (place - low))
+        np.add.at(matrix, (rows, np.minimum(low + 1, last).astype(int)), place - low)
+        return matrix.astype(F32)
+    low = np.floor(place)
+    taps = np.stack([low + offset for offset in (-1, 0, 1, 2)])
+    weights = _cubic(np.abs(taps - place), how.cubic_a)
+    if how.exclude_outside:
+        weights[(taps < 0) | (taps > last)] = 0
+        weights /= weights.sum(axis=0)
+    for tap, weight in zip(np.clip(taps, 0, last).astype(int), weights, strict=True):
+        np.add.at(matrix, (rows, tap), weight)
+    return matrix.astype(F32)
+
+
+def _cubic(distance: np.ndarray, a: float) -> np.ndarray:
+    near = ((a + 2) * distance - (a + 3)) * distance**2 + 1
+    far = a * (((distance - 5) * distance + 8) * distance - 4)
+    return np.where(distance <= 1, near, np.where(distance < 2, far, 0.0))

@@ -1,0 +1,202 @@
+"""A region: the node that a rewrite works on, as a small graphsurgeon graph, and the change that comes out of it.
+
+This is the only door to graphsurgeon. Whole models never pass through it: it drops metadata, doc strings and quantization
+annotations, copies shared weights into branches, and its list edits are quadratic. Here it sees one node with its inputs, and
+what the rewrite leaves is exported and spliced into the proto; every other byte of the model stays.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import onnx_graphsurgeon as gs
+
+    from onnxfix.model.facts import ScopeFacts
+
+
+@dataclass(frozen=True, slots=True)
+class Decline:
+    """A rewrite does not apply, and why: a clause that the report prints."""
+
+    reason: str
+
+
+class NameAllocator:
+    """Gives names that nothing in the model has; one for a whole repair."""
+
+    def __init__(self, model: onnx.ModelProto) -> None:
+        self._used: set[str] = set()
+        self._collect(model.graph)
+
+    def _collect(self, graph: onnx.GraphProto) -> None:
+        self._used.update(value.name for value in (*graph.input, *graph.output, *graph.value_info))
+        self._used.update(tensor.name for tensor in graph.initializer)
+        self._used.update(sparse.values.name for sparse in graph.sparse_initializer)
+        for node in graph.node:
+            self._used.add(node.name)
+            self._used.update(node.input)
+            self._used.update(node.output)
+            for attribute in node.attribute:
+                for inner in (attribute.g, *attribute.graphs) if attribute.HasField("g") else attribute.graphs:
+                    self._collect(inner)
+
+    def fresh(self, wanted: str) -> str:
+        """`wanted`, with a number behind it where that is taken."""
+        name, number = wanted, 1
+        while name in self._used:
+            number += 1
+            name = f"{wanted}_{number}"
+        self._used.add(name)
+        return name
+
+
+@dataclass(slots=True)
+class Change:
+    """What a rewrite wants done in one scope: node `index` gives way to `nodes`, and `initializers` are added."""
+
+    scope: str
+    index: int
+    nodes: list[onnx.NodeProto] = field(default_factory=list)
+    initializers: list[onnx.TensorProto] = field(default_factory=list)
+
+
+class Region:
+    """One node for a rewrite to replace.
+
+    A rewrite either edits the node's proto (`set_input`), or makes layers in graphsurgeon's idiom (`layer`, `constant`,
+    `replace`). Names of new nodes and values are `<old node>/<role>`; the node that makes the old output gets the old name.
+    """
+
+    def __init__(
+        self, proto: onnx.NodeProto, scope: str, index: int, facts: ScopeFacts, opsets: dict[str, int], names: NameAllocator
+    ) -> None:
+        self.proto = proto
+        self.scope = scope
+        self.index = index
+        self.facts = facts
+        self.opsets = opsets
+        self._names = names
+        self._edited: onnx.NodeProto | None = None
+        self._tensors: list[onnx.TensorProto] = []
+        self._base = proto.name or next((name for name in proto.output if name), "node")
+
+    @property
+    def opset(self) -> int:
+        """The version of ONNX's own domain in the region's scope."""
+        return self.opsets.get("", 0)
+
+    def beside(self, proto: onnx.NodeProto, index: int) -> Region:
+        """A region for another node of the same scope."""
+        return Region(proto, self.scope, index, self.facts, self.opsets, self._names)
+
+    # edits of the proto ------------------------------------------------------------------------------------------------
+
+    @property
+    def edited(self) -> onnx.NodeProto:
+        """A copy of the node to edit in place; it replaces the node as it is left."""
+        if self._edited is None:
+            self._edited = onnx.NodeProto()
+            self._edited.CopyFrom(self.proto)
+        return self._edited
+
+    @property
+    def is_edited(self) -> bool:
+        """True where `edited` was asked for."""
+        return self._edited is not None
+
+    def tensor(self, role: str, array: np.ndarray) -> str:
+        """Add an initializer of that content and return its name."""
+        name = self._names.fresh(f"{self._base}/{role}")
+        self._tensors.append(onnx.numpy_helper.from_array(np.ascontiguousarray(array).reshape(np.shape(array)), name))
+        return name
+
+    def set_input(self, slot: int, role: str, array: np.ndarray) -> None:
+        """Let input `slot` of the node be a new constant."""
+        while len(self.edited.input) <= slot:
+            self.edited.input.append("")
+        self.edited.input[slot] = self.tensor(role, array)
+
+    # graphsurgeon -------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def graph(self) -> gs.Graph:
+        """The region as a graphsurgeon graph that holds just the node."""
+        import onnx_graphsurgeon as gs
+
+        inputs, outputs = (
+            [
+                onnx.helper.make_tensor_value_info(name, self.facts.dtype(name) or 1, None)
+                for name in dict.fromkeys(names)
+                if name
+            ]
+            for names in (self.proto.input, self.proto.output)
+        )
+        graph = onnx.helper.make_graph([self.proto], "region", inputs, outputs)
+        imports = [onnx.helper.make_opsetid(domain, version) for domain, version in self.opsets.items()]
+        return gs.import_onnx(onnx.helper.make_model(graph, opset_imports=imports))
+
+    @cached_property
+    def node(self) -> gs.Node:
+        """The node to replace."""
+        return self.graph.nodes[0]
+
+    def constant(self, role: str, array: np.ndarray) -> gs.Constant:
+        """A new constant; its element type is the array's."""
+        import onnx_graphsurgeon as gs
+
+        return gs.Constant(self._names.fresh(f"{self._base}/{role}"), np.ascontiguousarray(array).reshape(np.shape(array)))
+
+    def layer(self, op: str, role: str, inputs: Sequence[gs.Tensor], **attrs: Any) -> gs.Variable:
+        """A new node of operator `op`; returns its only output."""
+        name = self._names.fresh(f"{self._base}/{role}")
+        (output,) = self.graph.layer(op=op, name=name, inputs=list(inputs), outputs=[name], attrs=attrs)
+        return output
+
+    def replace(self, made: gs.Variable, slot: int = 0) -> None:
+        """Let `made` be the node's output `slot` from now on: its maker takes over the old names and the node goes."""
+        maker = made.inputs[0]
+        old = self.node.outputs[slot]
+        self.node.outputs.clear()
+        maker.outputs = [old]
+        maker.name = self.proto.name
+        self.graph.nodes.remove(self.node)
+
+    # result ---------------------------------------------------------------------------------------------------------------
+
+    def change(self) -> Change:
+        """What the rewrite has left."""
+        if self._edited is not None:
+            return Change(self.scope, self.index, [self._edited], self._tensors)
+        import onnx_graphsurgeon as gs
+
+        self.graph.toposort()
+        exported = gs.export_onnx(self.graph, do_type_check=False)
+        nodes = list(exported.graph.node)
+        for node in nodes:
+            _type_attributes(node, self.opsets)
+        return Change(self.scope, self.index, nodes, [*self._tensors, *exported.graph.initializer])
+
+
+def _type_attributes(node: onnx.NodeProto, opsets: dict[str, int]) -> None:
+    """Give attributes the types that the operator's schema has: the exporter writes `alpha=1` as an integer."""
+    try:
+        schema = onnx.defs.get_schema(node.op_type, opsets.get(node.domain, 1), node.domain)
+    except onnx.defs.SchemaError:
+        return
+    for attribute in node.attribute:
+        wanted = schema.attributes.get(attribute.name)
+        if wanted is None:
+            continue
+        kind = int(wanted.type)  # type: ignore[call-overload]
+        if kind == onnx.AttributeProto.FLOAT and attribute.type == onnx.AttributeProto.INT:
+            attribute.CopyFrom(onnx.helper.make_attribute(attribute.name, float(attribute.i)))
+        elif kind == onnx.AttributeProto.FLOATS and attribute.type == onnx.AttributeProto.INTS:
+            attribute.CopyFrom(onnx.helper.make_attribute(attribute.name, [float(item) for item in attribute.ints]))

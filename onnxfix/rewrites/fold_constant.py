@@ -1,0 +1,37 @@
+"""Store the value that a node always computes as an initializer of the same name.
+
+Guard: one output, which is no graph output, of at most MAX_ELEMENTS elements. Bit-equal: the numbers are those that onnx's
+reference computes, or exact integer arithmetic on static shapes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import onnx
+
+from onnxfix.rewrites._region import Change, Decline
+
+if TYPE_CHECKING:
+    from onnxfix.model.facts import ScopeFacts
+    from onnxfix.rewrites._region import Region
+    from onnxfix.targets import Target
+
+MAX_ELEMENTS = 1 << 22
+
+
+def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Change | Decline:
+    """See the module."""
+    names = [name for name in region.proto.output if name]
+    if len(names) != 1:
+        return Decline("the node has more than one output")
+    if names[0] in facts.scope.outputs:
+        return Decline("the node makes a graph output")
+    if not facts.is_constant(names[0]):
+        return Decline("the value depends on an input")
+    array = facts.constant(names[0])
+    if array is None or array.size > MAX_ELEMENTS:
+        return Decline("the value is too large, or onnx's reference cannot compute it")
+    tensor = onnx.numpy_helper.from_array(np.ascontiguousarray(array).reshape(array.shape), names[0])
+    return Change(region.scope, region.index, [], [tensor])

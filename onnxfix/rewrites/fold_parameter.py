@@ -1,0 +1,182 @@
+"""Write a computed shape, sizes, scales or bound as a constant where it is the same for every input.
+
+From the flagged node the arithmetic is followed to the nodes that use its result; each gets a constant in its place, and what
+only fed it goes. The rules hold for all values of the dynamic dimensions:
+
+- Reshape: an entry equal to the data's dimension at the same place becomes 0, then one other unknown entry -1 (a tensor with no
+  elements excepted, where -1 has no meaning).
+- Resize: sizes that are the same whole multiple of the data's for every value become scales.
+- Slice: an end equal to the dimension becomes "to the end", a bound `dim - k` becomes -k.
+- all others: only plain numbers.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import onnx
+
+from onnxfix.model._arithmetic import EVALUATED
+from onnxfix.model.dims import Poly, divide
+from onnxfix.rewrites._region import Change, Decline
+
+if TYPE_CHECKING:
+    from onnxfix.model.dims import Number
+    from onnxfix.model.facts import ScopeFacts
+    from onnxfix.rewrites._region import Region
+    from onnxfix.targets import Target
+
+TO_THE_END = 2**31 - 1
+# The inputs of an operator that are parameters rather than data.
+PARAMETERS = {
+    "Clip": (1, 2),
+    "ConstantOfShape": (0,),
+    "Expand": (1,),
+    "PRelu": (1,),
+    "Pad": (1, 2),
+    "ReduceSum": (1,),
+    "Reshape": (1,),
+    "Resize": (1, 2, 3),
+    "Slice": (1, 2, 3, 4),
+    "Tile": (1,),
+    "TopK": (1,),
+    "Upsample": (1,),
+}
+
+
+def rewrite(region: Region, facts: ScopeFacts, target: Target) -> list[Change] | Decline:
+    """See the module."""
+    ends = _consumers(region, facts)
+    if isinstance(ends, Decline):
+        return ends
+    changes = []
+    for index, slots in ends.items():
+        proto = facts.scope.nodes_by_index[index].proto
+        end = region.beside(proto, index)
+        for slot in slots:
+            declined = _fold(end, facts, slot)
+            if declined is not None:
+                return Decline(f"{proto.op_type} {proto.name or proto.output[0]}: {declined.reason}")
+        changes.append(end.change())
+    return changes
+
+
+def _consumers(region: Region, facts: ScopeFacts) -> dict[int, list[int]] | Decline:
+    """The nodes (by position) and slots where the arithmetic that the flagged node belongs to ends."""
+    proto = region.proto
+    own = [slot for slot in PARAMETERS.get(proto.op_type, ()) if _computed(facts, proto, slot)]
+    if own and (proto.op_type not in EVALUATED or facts.array(proto.output[0]) is None):
+        return {region.index: own}
+    ends: dict[int, list[int]] = {}
+    waiting, seen = [name for name in proto.output if name], set()
+    while waiting:
+        name = waiting.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        if name in facts.scope.outputs:
+            return Decline("the result of the shape arithmetic is a graph output")
+        for node, slot in facts.scope.consumers.get(name, ()):
+            if node.scope is not facts.scope:
+                return Decline("a subgraph reads the result of the shape arithmetic")
+            if node.op_type in EVALUATED and not (node.op_type in PARAMETERS and slot > 0):
+                waiting.extend(output for output in node.outputs if output)
+            elif slot in PARAMETERS.get(node.op_type, ()):
+                ends.setdefault(node.index, []).append(slot)
+            else:
+                return Decline(f"{node.op_type} uses the result as data")
+    return ends or Decline("nothing uses the result")
+
+
+def _computed(facts: ScopeFacts, proto: onnx.NodeProto, slot: int) -> bool:
+    return slot < len(proto.input) and proto.input[slot] in facts.scope.producers
+
+
+def _fold(end: Region, facts: ScopeFacts, slot: int) -> Decline | None:
+    name = end.edited.input[slot]
+    label = (
+        {1: "scales", 2: "scales", 3: "sizes"}[slot]
+        if end.proto.op_type in ("Resize", "Upsample")
+        else _LABELS.get((end.proto.op_type, slot), f"input{slot}")
+    )
+    numbers = facts.constant(name) if facts.is_constant(name) else facts.numbers(name)
+    if numbers is not None:
+        end.set_input(slot, label, numbers.astype(onnx.helper.tensor_dtype_to_np_dtype(facts.dtype(name))))
+        return None
+    array, shape = facts.array(name), facts.shape(end.proto.input[0])
+    if array is None or shape is None:
+        return Decline(f"{label} is computed at run time")
+    entries: list[Number] = list(array.ravel())
+    if end.proto.op_type == "Reshape":
+        return _fold_reshape(end, entries, shape)
+    if end.proto.op_type == "Resize" and slot == 3:
+        return _fold_sizes(end, entries, shape)
+    if end.proto.op_type == "Slice" and slot in (1, 2):
+        return _fold_bound(end, facts, slot, label, entries, shape)
+    return Decline(f"{label} depends on dynamic dimensions: {_show(entries)}")
+
+
+_LABELS = {
+    ("Reshape", 1): "shape",
+    ("Slice", 1): "starts",
+    ("Slice", 2): "ends",
+    ("Slice", 3): "axes",
+    ("Slice", 4): "steps",
+    ("Clip", 1): "min",
+    ("Clip", 2): "max",
+    ("PRelu", 1): "slope",
+    ("Pad", 1): "pads",
+}
+
+
+def _fold_reshape(end: Region, entries: list[Number], shape: tuple[Number, ...]) -> Decline | None:
+    target = []
+    for axis, entry in enumerate(entries):
+        if not isinstance(entry, Poly):
+            target.append(int(entry))
+        elif axis < len(shape) and entry == shape[axis]:
+            target.append(0)
+        else:
+            target.append(-1)
+    if target.count(-1) > 1:
+        return Decline(f"the new shape {_show(entries)} has more than one dimension that only run time tells")
+    end.set_input(1, "shape", np.array(target, np.int64))
+    return None
+
+
+def _fold_sizes(end: Region, entries: list[Number], shape: tuple[Number, ...]) -> Decline | None:
+    if len(entries) != len(shape):
+        return Decline(f"{len(entries)} sizes for {len(shape)} axes")
+    scales = []
+    for after, before in zip(entries, shape, strict=True):
+        ratio = divide(after, before)
+        if ratio is None or not isinstance(ratio, int):
+            return Decline(f"the sizes {_show(entries)} are no whole multiple of {_show(list(shape))}")
+        scales.append(float(ratio))
+    end.set_input(2, "scales", np.array(scales, np.float32))
+    del end.edited.input[3:]
+    return None
+
+
+def _fold_bound(
+    end: Region, facts: ScopeFacts, slot: int, label: str, entries: list[Number], shape: tuple[Number, ...]
+) -> Decline | None:
+    axes = facts.numbers(end.proto.input[3]) if len(end.proto.input) > 3 else np.arange(len(entries))
+    if axes is None:
+        return Decline("the axes are computed at run time")
+    bounds = []
+    for entry, axis in zip(entries, axes, strict=True):
+        beyond = entry - shape[int(axis)] if isinstance(entry, Poly) else None
+        if not isinstance(entry, Poly):
+            bounds.append(int(entry))
+        elif beyond is None or isinstance(beyond, Poly) or (beyond >= 0 and slot == 1):
+            return Decline(f"{label} depends on dynamic dimensions: {_show(entries)}")
+        else:
+            bounds.append(int(beyond) if beyond < 0 else TO_THE_END)
+    end.set_input(slot, label, np.array(bounds, np.int64))
+    return None
+
+
+def _show(entries: list[Number]) -> str:
+    return "[" + ", ".join(map(str, entries)) + "]"

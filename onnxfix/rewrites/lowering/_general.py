@@ -1,0 +1,131 @@
+"""The general rule: which nodes may stay as they are in an older opset."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+import onnx
+
+from onnxfix.rewrites._region import Decline
+
+if TYPE_CHECKING:
+    from onnxfix.rewrites._region import Region
+
+# Versions at which an operator began to mean something else for the same attributes and inputs (changelog of onnx/defs).
+# Crossing one of them downwards needs a file of its own in this package, or declines.
+CHANGED_MEANING: dict[str, tuple[int, ...]] = {
+    "BatchNormalization": (7, 9, 14, 15),
+    "Dropout": (7, 12),
+    "GroupNormalization": (21,),
+    "Hardmax": (13,),
+    "LogSoftmax": (13,),
+    "Reshape": (14,),
+    "Resize": (11, 13, 18, 19),
+    "RoiAlign": (16,),
+    "Softmax": (13,),
+    "Split": (18,),
+    "TopK": (10, 11),
+    "Upsample": (7, 9, 10),
+}
+
+
+@cache
+def schema_at(op: str, opset: int) -> onnx.defs.OpSchema | None:
+    """The schema of an operator of ONNX's own domain at `opset`; None where there is none or it is deprecated."""
+    try:
+        schema = onnx.defs.get_schema(op, opset, "")
+    except onnx.defs.SchemaError:
+        return None
+    return None if schema.deprecated else schema
+
+
+def is_same(op: str, high: int, low: int) -> bool:
+    """True where nothing about the operator changed between the two opsets."""
+    new, old = schema_at(op, high), schema_at(op, low)
+    return new is not None and old is not None and new.since_version == old.since_version
+
+
+def lower(region: Region, low: int) -> Decline | None:
+    """Check, and edit where a default must be dropped or an axis counted from the front."""
+    op = region.proto.op_type
+    new, old = schema_at(op, region.opset), schema_at(op, low)
+    if new is None:
+        return Decline(f"{op} does not exist in the model's own opset {region.opset}")
+    if old is None:
+        return Decline(f"{op} does not exist in opset {low}")
+    if any(old.since_version < version <= new.since_version for version in CHANGED_MEANING.get(op, ())):
+        return Decline(f"{op} means something else in opset {low}")
+    given = len(region.proto.input)
+    if not old.min_input <= given <= old.max_input:
+        return Decline(f"{op} takes {old.min_input} to {old.max_input} inputs in opset {low}, not {given}")
+    if len(region.proto.output) > old.max_output:
+        return Decline(f"{op} gives {old.max_output} outputs in opset {low}")
+    return _attributes(region, new, old, low) or _axes(region, low) or _types(region, old, low)
+
+
+def _attributes(region: Region, new: onnx.defs.OpSchema, old: onnx.defs.OpSchema, low: int) -> Decline | None:
+    for attribute in list(region.proto.attribute):
+        if attribute.name in old.attributes:
+            continue
+        known = new.attributes.get(attribute.name)
+        default = known.default_value if known is not None else None
+        if default is None or not default.name or not _equal(attribute, default):
+            return Decline(f"{region.proto.op_type} has no attribute {attribute.name} in opset {low}")
+        drop_attribute(region, attribute.name)
+    for name, known in old.attributes.items():
+        if known.required and not any(attribute.name == name for attribute in region.proto.attribute):
+            return Decline(f"{region.proto.op_type} needs attribute {name} in opset {low}")
+    return None
+
+
+def _equal(left: onnx.AttributeProto, right: onnx.AttributeProto) -> bool:
+    return bool(onnx.helper.get_attribute_value(left) == onnx.helper.get_attribute_value(right))
+
+
+def drop_attribute(region: Region, name: str) -> None:
+    """Remove an attribute from the edited node."""
+    for index, attribute in enumerate(region.edited.attribute):
+        if attribute.name == name:
+            del region.edited.attribute[index]
+            return
+
+
+def set_attribute(region: Region, name: str, value: object) -> None:
+    """Set an attribute of the edited node."""
+    drop_attribute(region, name)
+    region.edited.attribute.append(onnx.helper.make_attribute(name, value))
+
+
+def _axes(region: Region, low: int) -> Decline | None:
+    """Axes may be negative from opset 11 on; below they count from the front."""
+    if low >= 11 or region.opset < 11:
+        return None
+    for attribute in region.proto.attribute:
+        if attribute.name not in ("axis", "axes"):
+            continue
+        given = list(attribute.ints) if attribute.name == "axes" else [attribute.i]
+        if min(given, default=0) >= 0:
+            continue
+        rank = region.facts.rank(region.proto.input[0])
+        if region.proto.op_type == "Unsqueeze" and rank is not None:
+            rank += len(given)
+        if rank is None:
+            return Decline(f"{attribute.name} is negative and the rank of the data unknown")
+        counted = [axis % rank for axis in given]
+        set_attribute(region, attribute.name, counted if attribute.name == "axes" else counted[0])
+    return None
+
+
+def _types(region: Region, old: onnx.defs.OpSchema, low: int) -> Decline | None:
+    allowed = {constraint.type_param_str: set(constraint.allowed_type_strs) for constraint in old.type_constraints}
+    for position, name in enumerate(region.proto.input):
+        dtype = region.facts.dtype(name) if name else 0
+        if not dtype or not old.inputs:
+            continue
+        formal = old.inputs[min(position, len(old.inputs) - 1)]
+        kinds = allowed.get(formal.type_str, {formal.type_str})
+        text = f"tensor({onnx.helper.tensor_dtype_to_string(dtype).split('.')[-1].lower()})"
+        if text not in kinds:
+            return Decline(f"{region.proto.op_type} does not take {text[7:-1]} in opset {low}")
+    return None

