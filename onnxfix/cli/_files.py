@@ -63,6 +63,13 @@ def _expand_one(path: str, skip_suffix: str) -> Iterator[str]:
         yield path
 
 
+def about(file: object, error: Exception) -> str:
+    """The error's text, with the file's name in front where it says only which node or value is meant."""
+    text = str(error)
+    name = _STDIN_NAME if file == STDIN else str(file)
+    return text if name in text else f"{name}: {text}"
+
+
 def open_model(path: str) -> LoadedModel:
     """The model in the file, or on standard input for `-`.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from onnxfix.cli._files import expand, open_or_skip, worst
+from onnxfix.cli._files import about, expand, open_or_skip, worst
 from onnxfix.cli._options import parse_shapes
 from onnxfix.cli._settings import chosen_rules, chosen_targets
 from onnxfix.cli._state import State, current_state
@@ -116,9 +116,10 @@ def command(
                 raise path
             report = _lint(path, state, chosen, selection, shape_of, skip_pointers)
         except OnnxfixError as error:
-            state.error(str(error))
+            text = str(error) if error is path else about(path, error)
+            state.error(text)
             codes.append(error.exit_code)
-            printer.unreadable(str(path), str(error))
+            printer.unreadable(str(path), text)
             continue
         if report is not None:
             found = [finding.severity.rank for target in report.targets for finding in target.findings]

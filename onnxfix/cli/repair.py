@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from onnxfix import __version__
-from onnxfix.cli._files import STDIN, expand, open_or_skip, worst
+from onnxfix.cli._files import STDIN, about, expand, open_or_skip, worst
 from onnxfix.cli._options import parse_shapes
 from onnxfix.cli._settings import chosen_targets
 from onnxfix.cli._state import State, current_state
@@ -31,14 +31,14 @@ _FIXED = ".fixed.onnx"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Run:
-    """What is the same for all models of one run."""
+    """What is the same for all models of one run; `words` are the options that a suggested command repeats."""
 
     state: State
     targets: tuple[Target, ...]
     options: RepairOptions
     output: _Output
     models: tuple[str, ...]
-    shape_options: tuple[str, ...]
+    words: tuple[str, ...]
     skip_pointers: bool
     show: bool
 
@@ -179,8 +179,9 @@ def command(
     names = [file for file in files if isinstance(file, str)]
     _check_outputs(names, where)
 
-    shape_options = tuple(word for shape in shapes for word in ("--shape", shape))
-    run = _Run(state, chosen, options, where, tuple(names), shape_options, skip_pointers, output_format == "text")
+    repeated = (("--shape", shapes), ("--allow", allow), ("--only", only), ("--skip", skip))
+    words = tuple(word for name, values in repeated for value in values for word in (name, value))
+    run = _Run(state, chosen, options, where, tuple(names), words, skip_pointers, output_format == "text")
     entries: list[dict[str, Any]] = []
     codes = []
     for file in files:
@@ -189,8 +190,9 @@ def command(
                 raise file
             code, entry = _repair(file, run)
         except OnnxfixError as error:
-            state.error(str(error))
-            code, entry = error.exit_code, {"path": str(file), "error": str(error)}
+            text = str(error) if error is file else about(file, error)
+            state.error(text)
+            code, entry = error.exit_code, {"path": str(file), "error": text}
         if exit_non_zero_on_fix and code == 0 and entry is not None and entry["repair"]["output"] is not None:
             code = int(entry["repair"]["status"] != "clean")
         codes.append(code)
@@ -270,16 +272,13 @@ def _check_output(loaded: LoadedModel, target: Path, output: _Output, models: It
         raise UsageError(f"{target}: cannot be written: {folder} is no folder")
     if folder.exists() and not os.access(folder, os.W_OK):
         raise UsageError(f"{target}: cannot be written: no write permission in {folder}")
-    if not folder.exists() and output.path is not None and not _makes_folder(output):
+    # Only a folder that --output itself names is made.
+    if not folder.exists() and output.path is not None and target == Path(output.path):
         raise UsageError(f"{target}: cannot be written: there is no folder {folder}")
     if output.keep_external and external_locations(loaded.proto) and folder.resolve() != loaded.base_dir.resolve():
         raise UsageError(
             f"{target}: external data can be kept where it is only for an output in {loaded.base_dir}; use --external-data copy"
         )
-
-
-def _makes_folder(output: _Output) -> bool:
-    return output.path is not None and output.of("x.onnx", several=True).parent == Path(output.path)
 
 
 def _real(target: Path) -> Path:
@@ -311,7 +310,7 @@ def _repair(file: str, run: _Run) -> tuple[int, dict[str, Any] | None]:
             progress("")
     report, outcome = _finish(loaded, report, data, target, output)
     if run.show:
-        view = View(verbose=state.verbose > 0, quiet=state.quiet, options=run.shape_options)
+        view = View(verbose=state.verbose > 0, quiet=state.quiet, options=run.words)
         lines = repair_lines(report, view, outcome=outcome, diff=output.dry == "--diff")
         state.out().lines([*lines, ()] if len(run.models) > 1 else lines)
     changes = data is not None and data != loaded.data

@@ -9,7 +9,7 @@ import click
 
 from onnxfix.cli._options import parse_shapes
 from onnxfix.cli._state import current_state
-from onnxfix.errors import UsageError
+from onnxfix.errors import OnnxfixError, UsageError
 
 if TYPE_CHECKING:
     from onnxfix.report.console import Line, Part
@@ -51,10 +51,14 @@ def command(names: tuple[str, ...], model: str | None, shapes: tuple[str, ...], 
 
 def _verdicts(model: str, names: tuple[str, ...], shapes: tuple[str, ...]) -> LintReport:
     from onnxfix.api import lint_model
-    from onnxfix.cli._files import open_model
+    from onnxfix.cli._files import about, open_model
     from onnxfix.targets import all_targets, resolve
 
-    return lint_model(open_model(model), resolve(names) if names else all_targets(), shapes=parse_shapes(shapes) or None)
+    chosen, shape_of = resolve(names) if names else all_targets(), parse_shapes(shapes)
+    try:
+        return lint_model(open_model(model), chosen, shapes=shape_of or None)
+    except OnnxfixError as error:
+        raise type(error)(about(model, error)) from None
 
 
 def _likely(report: LintReport) -> str | None:
@@ -69,13 +73,11 @@ def _for_entry(report: LintReport) -> dict[str, Any]:
 
 
 def _for_lines(report: LintReport) -> list[Line]:
-    from onnxfix.report.text import STYLES, table_lines
+    from onnxfix.report.text import STYLES, oldest_likely, table_lines
 
     rows: list[list[Part]] = [["release", "verdict", "errors", "first error"]]
     for target in report.targets:
         errors = [finding for finding in target.findings if finding.severity == "error"]
         first = f"{errors[0].code} {errors[0].message}" if errors else ""
         rows.append([target.target, (target.verdict.value, STYLES[target.verdict]), str(len(errors)), first])
-    oldest = _likely(report)
-    last = f"oldest release likely to take it: {oldest}" if oldest else "no release here is likely to take it"
-    return [((report.model.path, "bold"),), *table_lines(rows, right=(2,)), (last,)]
+    return [((report.model.path, "bold"),), *table_lines(rows, right=(2,)), (oldest_likely(report),)]

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from onnxfix.report._groups import group
 from onnxfix.report.text import STYLES, View, count, finding_lines
 from onnxfix.rules.finding import Severity
-from onnxfix.targets import find_target
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,13 +72,15 @@ def _passes(report: RepairReport, view: View) -> list[Line]:
         # Without --verbose, fixes that do the same to several nodes are one line.
         same = (fix.rule, fix.rewrite, fix.title, fix.applicability, fix.op_type, fix.removed, fix.added)
         by_pass[fix.pass_number].setdefault((*same, fix.path) if view.verbose else same, []).append(fix)
-    for number in range(1, report.passes + 1):
+    for number in sorted(by_pass):
         label = f"pass {number}"
-        if number not in by_pass:
-            lines.append((f"{label:<{len(_INDENT)}}nothing left to do",))
-        for fixes in by_pass.get(number, {}).values():
+        for fixes in by_pass[number].values():
             lines += _applied(fixes[0], len(fixes) - 1, label)
             label = ""
+    last = max(by_pass, default=0)
+    if report.passes > last:
+        text = "nothing more that may be done" if report.remaining else "nothing left to do"
+        lines.append((f"{f'pass {last + 1}':<{len(_INDENT)}}{text}",))
     return lines
 
 
@@ -179,17 +180,22 @@ def _next(report: RepairReport, view: View) -> str:
     if report.status in ("clean", "repaired"):
         model = report.output or (report.model.path if report.status == "clean" else "")
         if not model:
-            return ""
-        oldest = find_target(report.before[0].target)
+            return _again(report, view)
         build = f"onnxfix build {shlex.quote(model)}"
-        if oldest.family == "rtx":
+        family, version = report.before[0].target[:3], report.before[0].target[3:]
+        if family == "rtx":
             return build
         # Only that release itself can say that it parses the file.
-        return f"{build}; where {oldest.title} runs: trtexec --onnx={shlex.quote(model)}"
+        return f"{build}; or, where TensorRT {version} is: trtexec --onnx={shlex.quote(model)}"
     consents = dict.fromkeys(item.consent for item in report.declined if item.consent)
     if consents:
-        targets = [word for target in report.before for word in ("--target", target.target)]
         allow = [word for consent in consents for word in ("--allow", consent)]
-        return f"{shlex.join(['onnxfix', 'repair', report.model.path, *targets, *view.options, *allow])}, if you agree with it"
+        return f"{_again(report, view, *allow)}, if you agree with it"
     rules = dict.fromkeys(f.code for target in report.after for f in target.findings if f.severity is Severity.ERROR)
     return f"onnxfix explain {next(iter(rules))}" if rules else ""
+
+
+def _again(report: RepairReport, view: View, *options: str) -> str:
+    """The command that repairs this model for these targets."""
+    targets = [word for target in report.before for word in ("--target", target.target)]
+    return shlex.join(["onnxfix", "repair", report.model.path, *targets, *view.options, *options])

@@ -192,11 +192,19 @@ def grouped_lines(report: LintReport, view: View) -> list[Line]:
         table = table[: view.limit + 1]
     table.append(["verdict", "", "", *((t.verdict.value, STYLES[t.verdict]) for t in report.targets)])
     lines: list[Line] = [((report.model.path, "bold"), f"   {_size(report.model)}"), *table_lines(table, right=(2,))]
-    likely = [target.target for target in report.targets if target.verdict in (Verdict.LIKELY, Verdict.PARSED)]
     if len(report.targets) > 1:
-        text = f"oldest release likely to take it: {likely[0]}" if likely else "no release here is likely to take it"
-        lines.append((text,))
+        lines.append((oldest_likely(report),))
     return lines
+
+
+def oldest_likely(report: LintReport) -> str:
+    """A line that names the oldest release likely to take the model."""
+    likely = [target for target in report.targets if target.verdict in (Verdict.LIKELY, Verdict.PARSED)]
+    if not likely:
+        return "no release here is likely to take it"
+    different = sum(computed_differently(finding) for finding in likely[0].findings)
+    but = f" ({count(different, 'node')} {DIFFERS})" if different else ""
+    return f"oldest release likely to take it: {likely[0].target}{but}"
 
 
 def table_lines(rows: Sequence[Sequence[Part]], right: Sequence[int] = ()) -> list[Line]:

@@ -1,0 +1,143 @@
+"""Bad input: one clear line, the right exit code, no traceback, and the input as it was."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnx.numpy_helper
+import onnx.parser
+import pytest
+
+from .conftest import CLEAN, CYCLE, digest, save
+from .test_lint import POINTER
+from .test_repair import with_external_data
+
+UNSHAPED = '<ir_version: 7, opset_import: ["" : 9]> g (float[1,3,4,4] x) => (y) { [act] y = Relu (x) }'
+CUSTOM = """<ir_version: 7, opset_import: ["" : 9, "com.acme" : 1]> g (float[1,3,4,4] x) => (float[1,3,4,4] y)
+{ [own] y = com.acme.Frobnicate (x) }"""
+NEWER = '<ir_version: 7, opset_import: ["" : 999]> g (float[1,3,4,4] x) => (float[1,3,4,4] y) { [act] y = Relu (x) }'
+TWICE = '<ir_version: 7, opset_import: ["" : 9]> g (float[4] x) => (float[4] y) { y = Relu (x) y = Abs (x) }'
+
+
+def unreadable(folder: Path) -> dict[str, str]:
+    """Files that are no models, with words that the error must have."""
+    whole = save(folder / "whole.onnx")
+    contents = {
+        "empty.onnx": (b"", "is empty"),
+        "text.onnx": (b"this is no model at all\n" * 5, "not an ONNX model"),
+        "cut.onnx": (whole[:-7], "not an ONNX model, or cut short"),
+        "pointer.onnx": (POINTER, "git lfs pull"),
+        "zip.onnx": (b"PK\x03\x04" + bytes(100), "not an ONNX model"),
+        "tensor.onnx": (onnx.numpy_helper.from_array(np.zeros(3), "t").SerializeToString(), "not an ONNX model"),
+    }
+    for name, (data, _) in contents.items():
+        (folder / name).write_bytes(data)
+    save(folder / "cycle.onnx", CYCLE)
+    save(folder / "twice.onnx", TWICE)
+    words = {name: text for name, (_, text) in contents.items()}
+    return words | {"missing.onnx": "no such file", "cycle.onnx": "cyclic", "twice.onnx": "made twice"}
+
+
+NAMES = [
+    "empty.onnx",
+    "text.onnx",
+    "cut.onnx",
+    "pointer.onnx",
+    "zip.onnx",
+    "tensor.onnx",
+    "cycle.onnx",
+    "twice.onnx",
+    "missing.onnx",
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("command", ["lint", "repair", "targets"])
+def test_a_file_that_is_no_model(run: Any, folder: Path, command: str, name: str) -> None:
+    words = unreadable(folder)
+    before = {path.name: digest(path) for path in folder.glob("*.onnx")}
+    arguments = ["targets", "--for", name] if command == "targets" else [command, "-t", "trt5.1", name]
+    result = run(*arguments)
+    assert (result.code, result.out) == (2, "")
+    assert result.err.startswith("error: ")
+    assert result.err.count("\n") == 1
+    assert name in result.err
+    assert words[name] in result.err
+    assert {path.name: digest(path) for path in folder.glob("*.onnx")} == before
+
+
+def test_the_path_of_a_folder_without_models(run: Any, folder: Path) -> None:
+    result = run("repair", "-t", "trt5.1", ".")
+    assert (result.code, result.err) == (2, "error: .: the folder holds no .onnx file\n")
+
+
+@pytest.mark.parametrize("command", ["lint", "repair"])
+def test_unknown_target(run: Any, folder: Path, command: str) -> None:
+    save(folder / "m.onnx")
+    result = run(command, "-t", "trt51", "m.onnx")
+    assert result.code == 2
+    assert result.err.startswith("error: unknown target 'trt51'; did you mean 'trt5.1'?")
+    assert result.err.count("\n") == 1
+
+
+def test_lint_needs_no_external_data_and_repair_names_what_is_missing(run: Any, folder: Path) -> None:
+    with_external_data(folder / "m.onnx")
+    (folder / "weights.bin").unlink()
+    before = digest(folder / "m.onnx")
+    assert run("lint", "-t", "trt7.1", "m.onnx").code in (0, 1)
+    result = run("repair", "-t", "trt5.1", "m.onnx")
+    assert result.code == 2
+    assert result.err.count("\n") == 1
+    assert "weights.bin" in result.err
+    assert "external data is missing" in result.err
+    assert [path.name for path in folder.glob("*.onnx")] == ["m.onnx"]
+    assert digest(folder / "m.onnx") == before
+
+
+@pytest.mark.parametrize(
+    ("text", "lint_code", "rule"),
+    [(UNSHAPED, 0, ""), (CUSTOM, 1, "OFX"), (NEWER, None, "")],
+    ids=["unshaped", "custom", "newer"],
+)
+@pytest.mark.parametrize("target", ["trt5.1", "trt7.1", "rtx1.7"])
+def test_a_strange_model_gets_findings_and_no_crash(
+    run: Any, folder: Path, text: str, lint_code: int | None, rule: str, target: str
+) -> None:
+    save(folder / "m.onnx", text)
+    before = digest(folder / "m.onnx")
+    result = run("lint", "-t", target, "m.onnx")
+    assert result.err == ""
+    assert "Verdict: " in result.out
+    if lint_code is not None:
+        assert result.code == lint_code
+    assert rule in result.out
+    repaired = run("repair", "-t", target, "m.onnx", "-o", "out.onnx")
+    assert repaired.code in (0, 1, 3)
+    assert "internal error" not in repaired.err
+    assert (folder / "out.onnx").exists() == (repaired.code == 0)
+    assert digest(folder / "m.onnx") == before
+
+
+def test_unwritable_outputs_leave_everything_as_it_was(run: Any, folder: Path) -> None:
+    save(folder / "m.onnx")
+    (folder / "file").write_text("kept")
+    before = digest(folder / "m.onnx")
+    for output in ("file/out.onnx", "nowhere/deep/out.onnx", "m.onnx", "./m.onnx"):
+        result = run("repair", "-t", "trt5.1", "m.onnx", "-o", output)
+        assert result.code == 2, output
+        assert result.err.startswith("error: ")
+        assert result.err.count("\n") == 1
+    assert sorted(path.name for path in folder.iterdir()) == [".git", "file", "m.onnx"]
+    assert digest(folder / "m.onnx") == before
+
+
+def test_names_with_control_characters_stay_on_their_line(run: Any, folder: Path) -> None:
+    proto = onnx.parser.parse_model(CLEAN)
+    proto.graph.node[0].name = "a\x1b[2J\nerror: forged"
+    proto.graph.node[0].op_type = "Rel\x07u"
+    (folder / "m.onnx").write_bytes(proto.SerializeToString())
+    for command in (["lint"], ["repair", "-o", "out.onnx"]):
+        result = run(*command, "-t", "trt5.1", "m.onnx")
+        assert not any(ch in result.out + result.err for ch in "\x1b\x07")
+        assert "\nerror: forged" not in result.out

@@ -1,0 +1,158 @@
+"""`explain`, `rules` and `targets` on the recorded rules, operators and releases."""
+
+import json
+from typing import Any
+
+import pytest
+
+from onnxfix.rules.rule import all_rules
+from onnxfix.targets import all_targets, recorded_operators
+
+from .conftest import FakeApi, finding, save
+
+AXIS = "Assertion failed: axis >= 0 && axis < nbDims"
+
+
+@pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.code)
+def test_every_rule_has_a_page(run: Any, rule: Any) -> None:
+    result = run("explain", rule.code)
+    assert result.code == 0
+    assert result.out.startswith(f"{rule.code} {rule.name}")
+    assert "## What it does" in result.out
+    assert run("explain", rule.name).out == result.out
+    assert run("explain", rule.code.lower(), "-f", "json").json["docs"] == rule.docs
+
+
+@pytest.mark.parametrize("operator", [op for _, op in recorded_operators()])
+def test_every_operator_has_a_page_with_evidence(run: Any, operator: str) -> None:
+    result = run("explain", operator)
+    assert result.code == 0
+    assert "evidence: " in result.out
+
+
+def test_an_operator_is_explained_for_each_release(run: Any) -> None:
+    entry = run("explain", "resize", "-f", "json").json
+    assert entry["kind"] == "operator"
+    support = {item["target"]: item["status"] for item in entry["operators"][0]["support"]}
+    assert set(support) == {target.id for target in all_targets()}
+    assert (support["trt5.1"], support["trt7.1"]) == ("no", "yes")
+    result = run("explain", "Resize", "--target", "trt5.1")
+    assert "trt7.1" not in result.out
+    assert "No importer registered for op: Resize" in result.out
+
+
+def test_an_operator_without_a_record_is_unknown_or_not_registered(run: Any) -> None:
+    entry = run("explain", "Mish", "-f", "json").json
+    support = {item["target"]: item["status"] for item in entry["operators"][0]["support"]}
+    assert (support["trt5.1"], support["rtx1.7"]) == ("no", "unknown")
+
+
+def test_an_operator_of_another_domain_is_named_with_it(run: Any) -> None:
+    result = run("explain", "org.pytorch.aten::adaptive_avg_pool2d")
+    assert result.code == 0
+    assert result.out.startswith("org.pytorch.aten::adaptive_avg_pool2d")
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        AXIS,
+        "axis >= 0 && axis < nbDims",
+        f"While parsing node number 12 [Gather]:\nERROR: onnx2trt_utils.hpp:347 In function convert_axis:\n[8] {AXIS}",
+    ],
+)
+def test_a_parser_message_leads_to_its_rule(run: Any, message: str) -> None:
+    result = run("explain", message, "-f", "json")
+    assert result.code == 0
+    best = result.json["matches"][0]
+    assert (best["message"], best["rule"]) == (AXIS, "OFX302")
+    assert "Gather" in best["operators"]
+    if "[Gather]" in message:
+        assert best["operators"] == ["Gather"]
+        assert run("explain", message).out.splitlines()[1] == "  said by trt5.1 of Gather"
+
+
+def test_a_message_about_an_operator_names_that_operator_only(run: Any) -> None:
+    matches = run("explain", "No importer registered for op: Mish", "-f", "json").json["matches"]
+    assert [match["message"] for match in matches] == ["No importer registered for op: Mish"]
+    assert matches[0]["rule"] == "OFX101"
+
+
+def test_a_message_known_from_a_rule_page_is_found(run: Any) -> None:
+    matches = run("explain", "Assertion failed: tensors.count(input_name)", "-f", "json").json["matches"]
+    assert matches[0]["rule"] in ("OFX010", "OFX304")
+
+
+@pytest.mark.parametrize(("what", "meant"), [("Resze", "'Resize'"), ("OFX40", "'OFX40"), ("resize-mod", "'resize-mode'")])
+def test_an_unknown_word_is_suggested_against(run: Any, what: str, meant: str) -> None:
+    result = run("explain", what)
+    assert result.code == 2
+    assert f"did you mean {meant}" in result.err
+    assert result.err.count("\n") == 1
+
+
+def test_words_that_are_no_message_are_not_explained(run: Any) -> None:
+    result = run("explain", "the cat sat on the mat")
+    assert (result.code, result.out) == (2, "")
+
+
+def test_rules_are_listed_selected_and_rendered(run: Any) -> None:
+    table = run("rules").out.splitlines()
+    assert [line.split()[0] for line in table] == ["code", *(rule.code for rule in all_rules())]
+    assert {line.split()[0] for line in run("rules", "--select", "OFX3").out.splitlines()[1:]} == {
+        rule.code for rule in all_rules() if rule.code.startswith("OFX3")
+    }
+    listed = run("rules", "-f", "json").json
+    assert [item["code"] for item in listed] == [rule.code for rule in all_rules()]
+    fixable = {item["code"] for item in run("rules", "--fixable", "-f", "json").json}
+    assert fixable == {item["code"] for item in listed if item["fixes"]}
+    markdown = run("rules", "-f", "markdown").out.splitlines()
+    assert markdown[1].replace(" ", "") == "|---|---|---|---|---|---|"
+    assert len(markdown) == len(listed) + 2
+
+
+def test_rules_of_a_release_leave_out_those_of_others(run: Any) -> None:
+    codes = {item["code"] for item in run("rules", "--target", "rtx1.7", "-f", "json").json}
+    assert "OFX302" not in codes
+    assert "OFX302" in {item["code"] for item in run("rules", "--target", "trt5.1", "-f", "json").json}
+
+
+def test_targets_are_listed_in_order(run: Any) -> None:
+    lines = run("targets").out.splitlines()
+    assert [line.split()[0] for line in lines] == ["release", *(target.id for target in all_targets())]
+    assert [item["id"] for item in run("targets", "-f", "json").json["targets"]] == [target.id for target in all_targets()]
+
+
+def test_one_target_shows_its_facts_and_operators(run: Any) -> None:
+    entry = run("targets", "jetpack4.2", "-f", "json").json
+    assert (entry["id"], entry["batch"]) == ("trt5.1", "implicit")
+    assert "Resize" in entry["operators"]["not parsed"]
+    assert "Resize" in run("targets", "trt5.1").out
+
+
+def test_two_targets_show_what_changed(run: Any) -> None:
+    entry = run("targets", "trt5.1", "trt7.1", "-f", "json").json
+    assert entry["facts"]["batch"] == ["implicit", "explicit"]
+    assert {"op": "Resize"} in entry["operators"]["gained"]
+    text = run("targets", "trt5.1", "trt7.1").out
+    assert "batch: implicit -> explicit" in text
+    assert json.dumps(run("targets", "trt7.1", "trt7.1", "-f", "json").json["facts"]) == "{}"
+
+
+def test_targets_for_a_model_shows_verdicts_and_the_oldest_likely(
+    run: Any, folder: Any, fake_api: FakeApi, monkeypatch: Any
+) -> None:
+    save(folder / "m.onnx")
+    result = run("targets", "--for", "m.onnx", "-f", "json")
+    assert result.json["oldest_likely"] == "trt5.1"
+    fake_api.findings["m.onnx"] = [finding()]
+    result = run("targets", "--for", "m.onnx")
+    assert result.code == 0
+    assert "no release here is likely to take it" in result.out
+    assert run("targets", "--for", "missing.onnx").code == 2
+
+
+def test_wrong_targets_are_one_line(run: Any) -> None:
+    for arguments in (["trt5.11"], ["trt5.1", "trt7"], ["a", "b", "c"]):
+        result = run("targets", *arguments)
+        assert (result.code, result.err.count("\n")) == (2, 1)
