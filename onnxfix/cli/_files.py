@@ -64,10 +64,10 @@ def _expand_one(path: str, skip_suffix: str) -> Iterator[str]:
 
 
 def about(file: object, error: Exception) -> str:
-    """The error's text, with the file's name in front where it says only which node or value is meant."""
+    """The error's text, with the file's name in front where it says only which node or value of the model is meant."""
     text = str(error)
     name = _STDIN_NAME if file == STDIN else str(file)
-    return text if name in text else f"{name}: {text}"
+    return text if isinstance(error, UsageError) or name in text else f"{name}: {text}"
 
 
 def open_model(path: str) -> LoadedModel:

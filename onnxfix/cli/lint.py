@@ -49,9 +49,7 @@ _FORMATS = ("text", "concise", "grouped", "json")
 )
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever is found; files that cannot be read still give 2.")
 @click.option("--shape", "shapes", metavar="NAME:1x3x8x8", multiple=True, help="Read an input with this shape (repeatable).")
-@click.option(
-    "-f", "--output-format", type=click.Choice(_FORMATS), default=None, help="Default: text; without a target: grouped."
-)
+@click.option("-f", "--output-format", type=click.Choice(_FORMATS), default=None, help="Default: text; without a target: grouped.")
 @click.option("-o", "--output", metavar="FILE", help="Write the report to FILE instead of standard output.")
 @click.option("--statistics", is_flag=True, help="Count the findings of each rule instead of listing them.")
 @click.option("--max-findings", metavar="N", type=click.IntRange(min=0), help="Show at most N for each model and target.")
@@ -116,7 +114,7 @@ def command(
                 raise path
             report = _lint(path, state, chosen, selection, shape_of, skip_pointers)
         except OnnxfixError as error:
-            text = str(error) if error is path else about(path, error)
+            text = about(path, error)
             state.error(text)
             codes.append(error.exit_code)
             printer.unreadable(str(path), text)

@@ -68,9 +68,7 @@ class _Output:
 
 @click.command(name="repair")
 @click.argument("models", metavar="MODEL...", nargs=-1)
-@click.option(
-    "-o", "--output", metavar="FILE", help="Where to write: a file, or a folder for several models.  [MODEL.fixed.onnx]"
-)
+@click.option("-o", "--output", metavar="FILE", help="Where to write: a file, or a folder for several models.  [MODEL.fixed.onnx]")
 @click.option("--in-place", is_flag=True, help="Replace the model; the old one is kept as MODEL.bak.")
 @click.option("--no-backup", is_flag=True, help="With --in-place, keep no MODEL.bak.")
 @click.option(
@@ -190,7 +188,7 @@ def command(
                 raise file
             code, entry = _repair(file, run)
         except OnnxfixError as error:
-            text = str(error) if error is file else about(file, error)
+            text = about(file, error)
             state.error(text)
             code, entry = error.exit_code, {"path": str(file), "error": text}
         if exit_non_zero_on_fix and code == 0 and entry is not None and entry["repair"]["output"] is not None:

@@ -74,10 +74,25 @@ def _pattern(finding: Finding) -> str:
         if value.shape is not None:
             own |= {f"[{', '.join(value.shape)}]", f"[{','.join(value.shape)}]"}
     text = finding.message
-    # A name of a letter or two would also cut words apart.
-    for name in sorted((name for name in own if len(name) > 2), key=len, reverse=True):
-        text = text.replace(name, "·")
+    for name in sorted(own - {""}, key=len, reverse=True):
+        text = _without(text, name)
     return text
+
+
+def _without(text: str, name: str) -> str:
+    """`text` with a dot for each `name` that is a whole word in it: a value may be called `e`."""
+    begin = text.find(name)
+    while begin >= 0:
+        end = begin + len(name)
+        if not (_in_word(text[begin - 1 : begin]) or _in_word(text[end : end + 1])):
+            text = f"{text[:begin]}·{text[end:]}"
+            end = begin + 1
+        begin = text.find(name, end)
+    return text
+
+
+def _in_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
 
 
 def group(findings: Iterable[Finding]) -> list[Group]:

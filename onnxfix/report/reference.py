@@ -292,9 +292,7 @@ def operators_by_status(target: Target) -> dict[str, list[str]]:
 def target_lines(target: Target) -> list[Line]:
     """One release: its facts and its operators."""
     rows: list[list[Part]] = [["fact", "value"]]
-    rows += [
-        [(key.replace("_", " "), "bold"), _fact_text(value)] for key, value in facts(target).items() if value not in ("", [])
-    ]
+    rows += [[(key.replace("_", " "), "bold"), _fact_text(value)] for key, value in facts(target).items() if value not in ("", [])]
     lines = table_lines(rows)[1:]
     for word, names in operators_by_status(target).items():
         if names:

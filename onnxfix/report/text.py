@@ -77,7 +77,8 @@ def lint_lines(report: LintReport, view: View) -> list[Line]:
 
 def _block(model: ModelInfo, report: TargetReport, view: View) -> list[Line]:
     lines: list[Line] = [((model.path, "bold"), "  ", (report.target, "bold"), f" ({report.title})   {_size(model)}"), ()]
-    groups = group(_shown(report.findings, view))
+    everything = group(report.findings)
+    groups = [members for members in everything if members.first.severity.rank >= view.minimum.rank]
     shown = groups if view.limit is None else groups[: view.limit]
     for members in shown:
         lines += finding_lines(members, view)
@@ -85,8 +86,8 @@ def _block(model: ModelInfo, report: TargetReport, view: View) -> list[Line]:
         lines.append((f"… {len(groups) - len(shown)} more not shown (--max-findings)",))
     if shown:
         lines.append(())
-    lines.append(_verdict_line(report))
-    if not view.quiet and any(g.fix is not None and g.fix.automatic for g in group(report.findings)):
+    lines.append(_verdict_line(report, everything))
+    if not view.quiet and any(members.fix is not None and members.fix.automatic for members in everything):
         command = ["onnxfix", "repair", model.path, "--target", report.target, *view.options, "--diff"]
         lines.append((("Try:", "bold"), f" {shlex.join(command)}"))
     return lines
@@ -128,12 +129,12 @@ def _where(finding: Finding) -> str:
     return ", ".join((finding.location.path, *texts))
 
 
-def _verdict_line(report: TargetReport) -> Line:
-    errors = [finding for finding in report.findings if finding.severity is Severity.ERROR]
-    groups = group(errors)
+def _verdict_line(report: TargetReport, everything: Sequence[Group]) -> Line:
+    groups = [members for members in everything if members.first.severity is Severity.ERROR]
     counts = []
-    if errors:
-        places = f" in {count(len(errors), 'place')}" if len(errors) > len(groups) else ""
+    if groups:
+        found = report.count("error")
+        places = f" in {count(found, 'place')}" if found > len(groups) else ""
         counts.append(f"{len(groups)} distinct {'error' if len(groups) == 1 else 'errors'}{places}")
     counts += [count(report.count(level), level) for level in ("warning",) if report.count(level)]
     if infos := report.count("info"):

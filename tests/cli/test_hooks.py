@@ -37,8 +37,7 @@ def repository(folder: Path) -> Path:
     subprocess.run(["git", "init", "-q"], check=True)
     # The hook's environment is this one: installing it anew would test pip and the network.
     local = [
-        hook | {"language": "system", "entry": shlex.join([sys.executable, "-m", *shlex.split(hook["entry"])])}
-        for hook in hooks()
+        hook | {"language": "system", "entry": shlex.join([sys.executable, "-m", *shlex.split(hook["entry"])])} for hook in hooks()
     ]
     (folder / ".pre-commit-config.yaml").write_text(json.dumps({"repos": [{"repo": "local", "hooks": local}]}))
     (folder / "onnxfix.toml").write_text('targets = ["trt5.1"]')

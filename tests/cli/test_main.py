@@ -101,9 +101,7 @@ def test_an_internal_error_is_one_line_and_asks_for_a_report(run: Any, folder: P
     save(folder / "m.onnx")
     result = run("lint", "-t", "trt5.1", "m.onnx")
     assert result.code == 2
-    assert result.err == (
-        "error: internal error in onnxfix: KeyError: 'tensor'; please report it, with --traceback to see where\n"
-    )
+    assert result.err == ("error: internal error in onnxfix: KeyError: 'tensor'; please report it, with --traceback to see where\n")
 
 
 def test_traceback_is_shown_on_request_only(folder: Path) -> None:
