@@ -203,8 +203,7 @@ def _parse_result(tool: Tool, answer: dict[str, Any] | None, end: _End) -> Parse
 
 def _tensors(items: Sequence[Mapping[str, Any]]) -> tuple[NetworkTensor, ...]:
     return tuple(
-        NetworkTensor(item["name"], item["dtype"], tuple(item["shape"]) if item["shape"] is not None else None)
-        for item in items
+        NetworkTensor(item["name"], item["dtype"], tuple(item["shape"]) if item["shape"] is not None else None) for item in items
     )
 
 

@@ -190,9 +190,7 @@ def _global_pool(node: Node, shapes: list[Shape | None], values: list[Array | No
     return (*data[:2], *(1 for _ in data[2:]))
 
 
-def _adaptive_pool(
-    node: Node, shapes: list[Shape | None], values: list[Array | None], names: Names
-) -> tuple[Number | None, ...]:
+def _adaptive_pool(node: Node, shapes: list[Shape | None], values: list[Array | None], names: Names) -> tuple[Number | None, ...]:
     data = shapes[0]
     assert data is not None
     size = values[1] if len(values) > 1 else None

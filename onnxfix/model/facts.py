@@ -53,9 +53,7 @@ class Facts:
         base_dir: where external data lies; without it external tensors are never read.
     """
 
-    def __init__(
-        self, view: ModelView, shapes: Mapping[str, tuple[int, ...]] | None = None, base_dir: Path | None = None
-    ) -> None:
+    def __init__(self, view: ModelView, shapes: Mapping[str, tuple[int, ...]] | None = None, base_dir: Path | None = None) -> None:
         self.view = view
         self.base_dir = base_dir
         self._names = Names()

@@ -145,9 +145,7 @@ class ModelView:
         for scope in self.scopes:
             yield from scope.nodes
 
-    def _graph_scope(
-        self, graph: onnx.GraphProto, path: str, parent: Scope | None, opsets: dict[str, int], depth: int
-    ) -> Scope:
+    def _graph_scope(self, graph: onnx.GraphProto, path: str, parent: Scope | None, opsets: dict[str, int], depth: int) -> Scope:
         if depth > MAX_DEPTH:
             raise ModelError(f"{path}: graphs are nested deeper than {MAX_DEPTH} levels")
         scope = Scope(path=path, opsets=opsets, parent=parent, graph=graph)

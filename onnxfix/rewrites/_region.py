@@ -132,11 +132,7 @@ class Region:
         import onnx_graphsurgeon as gs
 
         inputs, outputs = (
-            [
-                onnx.helper.make_tensor_value_info(name, self.facts.dtype(name) or 1, None)
-                for name in dict.fromkeys(names)
-                if name
-            ]
+            [onnx.helper.make_tensor_value_info(name, self.facts.dtype(name) or 1, None) for name in dict.fromkeys(names) if name]
             for names in (self.proto.input, self.proto.output)
         )
         graph = onnx.helper.make_graph([self.proto], "region", inputs, outputs)

@@ -73,9 +73,7 @@ def _maximum(region: Region, x: object, before: list[int], sizes: list[int]) -> 
         lengths.append(longest)
         # a shorter window repeats its last element, which changes no maximum
         indices = [min(start + step, end - 1) for start, end in spans for step in range(longest)]
-        x = region.layer(
-            "Gather", f"axis{axis}", [x, region.constant(f"indices{axis}", np.array(indices, np.int64))], axis=axis
-        )
+        x = region.layer("Gather", f"axis{axis}", [x, region.constant(f"indices{axis}", np.array(indices, np.int64))], axis=axis)
     region.replace(region.layer("MaxPool", "pool", [x], kernel_shape=lengths, strides=lengths))
 
 

@@ -41,9 +41,7 @@ class RewriteInfo:
     whole_model: bool = False
 
 
-def _info(
-    name: str, title: str, applicability: Applicability, phase: Phase, *ops: str, whole_model: bool = False
-) -> RewriteInfo:
+def _info(name: str, title: str, applicability: Applicability, phase: Phase, *ops: str, whole_model: bool = False) -> RewriteInfo:
     return RewriteInfo(name, title, applicability, phase, frozenset(ops), whole_model)
 
 

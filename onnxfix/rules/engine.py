@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import onnx
 
@@ -16,7 +16,7 @@ from onnxfix.rules.rule import advice_rules, load_rule
 from onnxfix.targets import first_accepting, op_support
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from onnxfix.checks import Problem
     from onnxfix.model.facts import Facts, ScopeFacts
@@ -61,17 +61,14 @@ class _Linter:
                 yield self._on_value(
                     "OFX202",
                     value.name,
-                    f"input {value.name!r} has element type {dtype}; {self.target.id} takes "
-                    f"{_listing(self.target.input_types)}",
+                    f"input {value.name!r} has element type {dtype}; {self.target.id} takes {_listing(self.target.input_types)}",
                 )
             if shape is None or self.target.dynamic_inputs:
                 continue
             dynamic = [str(dim) for dim in shape[1:] if isinstance(dim, Poly) or dim == 0]
             if dynamic or not shape:
                 what = f"has dynamic dimensions {', '.join(dynamic)} beside the batch" if dynamic else "is a scalar"
-                yield self._on_value(
-                    "OFX303", value.name, f"input {value.name!r} {what}; {self.target.id} takes static ones only"
-                )
+                yield self._on_value("OFX303", value.name, f"input {value.name!r} {what}; {self.target.id} takes static ones only")
 
     def _weights(self) -> Iterator[Finding]:
         if not self.target.weight_types:
@@ -192,6 +189,7 @@ class _Linter:
             slots=problem.slots,
             message=problem.message or limit.message,
             since=limit.since,
+            data=_limit_data(limit),
         )
 
     def _make(
@@ -205,15 +203,14 @@ class _Linter:
         message: str = "",
         since: str = "",
         unknown: bool = False,
+        data: Mapping[str, Any] | None = None,
     ) -> Finding:
         rule = load_rule(code)
         facts = self.facts.of(node.scope)
         if not since and support is not None and support.status != "yes":
             later = first_accepting(node.domain, node.op_type, self.target)
             since = support.since or (later.id if later is not None else "")
-        refs = tuple(
-            self._value(facts, node.inputs[slot], input_label(node, slot)) for slot in slots if slot < len(node.inputs)
-        )
+        refs = tuple(self._value(facts, node.inputs[slot], input_label(node, slot)) for slot in slots if slot < len(node.inputs))
         return Finding(
             code=code,
             name=rule.name,
@@ -227,11 +224,19 @@ class _Linter:
             evidence=(support.evidence if support is not None else self.target.evidence,),
             fixes=candidates(rule.rewrites, node.op_type),
             unknown=unknown,
+            data=data or {},
         )
 
     def _value(self, facts: ScopeFacts, name: str, role: str) -> ValueRef:
         shape = facts.shape(name)
         return ValueRef(name, role, facts.dtype_name(name), None if shape is None else tuple(map(str, shape)))
+
+
+def _limit_data(limit: Limit) -> dict[str, Any]:
+    """Facts of the limit for rewrites and machines; `opset`: the newest opset in which the node would be taken."""
+    if limit.opset:
+        return {"opset": int(limit.opset.rpartition("..")[2])}
+    return dict(limit.args)
 
 
 def _listing(names: object) -> str:

@@ -114,8 +114,11 @@ def load_rule(code: str) -> Rule:
         examples=tuple(
             _read_example(item, f"{path}: example {number}") for number, item in enumerate(table.take("example", list, []), 1)
         ),
+        ops=frozenset(match.strings("ops", [])),
+        check=match.take("check", str, ""),
     )
     fix.done()
+    match.done()
     table.done()
     if where.stem != f"{rule.code}-{rule.name}":
         raise UsageError(f"{path}: the file name must be {rule.code}-{rule.name}.toml")

@@ -114,8 +114,7 @@ def _read_support(path: Path) -> dict[str, OpSupport]:
             domain=domain,
             status=record.one_of("status", STATUSES),
             limits=tuple(
-                _read_limit(item, f"{record.where}, limit {index}")
-                for index, item in enumerate(record.take("limits", list, []), 1)
+                _read_limit(item, f"{record.where}, limit {index}") for index, item in enumerate(record.take("limits", list, []), 1)
             ),
             evidence=evidence_of(record),
             message=record.take("message", str, ""),

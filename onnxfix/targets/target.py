@@ -123,8 +123,7 @@ def all_targets() -> tuple[Target, ...]:
     path = rules_dir() / "targets.toml"
     table = Table(read_toml(path), str(path))
     targets = tuple(
-        _read_target(item, position, f"{path}: target {position + 1}")
-        for position, item in enumerate(table.take("target", list))
+        _read_target(item, position, f"{path}: target {position + 1}") for position, item in enumerate(table.take("target", list))
     )
     table.done()
     names = [name for target in targets for name in (target.id, *target.aliases)]

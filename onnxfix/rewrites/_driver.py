@@ -1,0 +1,307 @@
+"""The repair loop: lint, choose, rewrite, gates, again; bounded, transactional, and nothing kept that a gate refuses."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from onnxfix.model.facts import Facts
+from onnxfix.model.load import serialize
+from onnxfix.model.view import ModelView
+from onnxfix.results import AppliedFix, DeclinedFix
+from onnxfix.rewrites._edit import EditLog, apply_changes, copy_model, drop_unused_import
+from onnxfix.rewrites._gates import broken_gate, checker_level
+from onnxfix.rewrites._region import Change, Decline, NameAllocator, Region
+from onnxfix.rewrites.catalogue import REWRITES, Applicability, Phase, RewriteInfo
+from onnxfix.rewrites.list_initializers import list_initializers
+from onnxfix.rewrites.opset_move import lower_node, move
+from onnxfix.rewrites.options import LEVELS
+from onnxfix.rules.engine import lint
+from onnxfix.rules.finding import Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    import onnx
+
+    from onnxfix.model.view import Node
+    from onnxfix.rewrites.options import RepairOptions
+    from onnxfix.rules.finding import Finding
+    from onnxfix.targets import Target
+
+Quarantine = dict[tuple[tuple[str, str, str, str], str], str]
+
+
+@dataclass(slots=True)
+class Proposal:
+    """A rewrite bound to the findings that it is to fix: changes of single nodes, or a pass over the whole model."""
+
+    info: RewriteInfo
+    findings: list[Finding]
+    changes: list[Change] = field(default_factory=list)
+    opset: int = 0
+    domain: str = ""
+
+    @property
+    def places(self) -> set[tuple[str, int]]:
+        """The nodes that it replaces."""
+        return {(change.scope, change.index) for change in self.changes}
+
+
+@dataclass(slots=True)
+class State:
+    """Where a repair stands."""
+
+    model: onnx.ModelProto
+    baseline: onnx.ModelProto
+    applied: list[AppliedFix] = field(default_factory=list)
+    declined: list[DeclinedFix] = field(default_factory=list)
+    log: EditLog = field(default_factory=EditLog)
+    findings: list[Finding] = field(default_factory=list)
+    passes: int = 0
+    keys: list[tuple[tuple[str, str, str, str], str]] = field(default_factory=list)
+
+
+class Driver:
+    """Repairs one model for one or more targets; `run` may be called again with more in quarantine."""
+
+    def __init__(
+        self,
+        model: onnx.ModelProto,
+        targets: Sequence[Target],
+        options: RepairOptions,
+        base_dir: Path,
+        progress: Callable[[str], None] | None = None,
+    ) -> None:
+        self.original = model
+        self.targets = targets
+        self.options = options
+        self.base_dir = base_dir
+        self.progress = progress or (lambda text: None)
+        self.level = checker_level(model)
+        self.quarantine: Quarantine = {}
+
+    def lint(self, model: onnx.ModelProto) -> tuple[Facts, list[Finding]]:
+        """Facts and findings of a model for all targets."""
+        view = ModelView(model)
+        facts = Facts(view, self.options.shapes, self.base_dir)
+        return facts, [finding for target in self.targets for finding in lint(view, facts, target)]
+
+    def run(self, limit: int | None = None) -> State:
+        """Repair from the start; with `limit`, stop once that many fixes are applied."""
+        state = State(copy_model(self.original), self.original)
+        facts, state.findings = self.lint(state.model)
+        seen = {_digest(state.model)}
+        names = NameAllocator(state.model)
+        for number in range(1, self.options.max_passes + 1):
+            self.progress(f"pass {number}: {len(state.findings)} findings")
+            batch, state.declined = self._choose(state, facts, names)
+            if not batch or (limit is not None and len(state.keys) >= limit):
+                break
+            if limit is not None:
+                batch = batch[: limit - len(state.keys)]
+            state.passes = number
+            kept = self._apply_best(state, facts, batch, names)
+            if kept is None:
+                continue  # everything in the batch is in quarantine now; choose again
+            facts = kept
+            digest = _digest(state.model)
+            if digest in seen:
+                break
+            seen.add(digest)
+        return state
+
+    # choosing ------------------------------------------------------------------------------------------------------------
+
+    def _choose(self, state: State, facts: Facts, names: NameAllocator) -> tuple[list[Proposal], list[DeclinedFix]]:
+        """The proposals of the earliest phase, disjoint, and what was declined for findings that nothing fixes now."""
+        proposals: list[Proposal] = []
+        declined: list[DeclinedFix] = []
+        passes: dict[tuple[str, int], Proposal] = {}
+        nodes = {node.path: node for node in facts.view.nodes()}
+        for finding in state.findings:
+            if not self._wanted(finding):
+                continue
+            refused: list[DeclinedFix] = []
+            for name in finding.fixes:
+                answer = self._propose(finding, REWRITES[name], nodes.get(finding.location.path), facts, names, state)
+                if isinstance(answer, Proposal):
+                    proposals.append(answer)
+                    break
+                refused.append(answer)
+            else:
+                if finding.severity is Severity.ERROR or refused:
+                    declined.extend(refused or [_declined(finding, "", "no rewrite is known for it")])
+        if not proposals:
+            return [], declined
+        phase = min(proposal.info.phase for proposal in proposals)
+        batch: list[Proposal] = []
+        taken: set[tuple[str, int]] = set()
+        for proposal in proposals:
+            if proposal.info.phase != phase:
+                continue
+            if proposal.info.whole_model:
+                key = ("opset" if phase is Phase.OPSET else proposal.info.name, 0)
+                if key in passes:
+                    passes[key].findings.extend(proposal.findings)
+                    passes[key].opset = min(passes[key].opset, proposal.opset)
+                else:
+                    passes[key] = proposal
+                    batch.append(proposal)
+            elif not taken & proposal.places:
+                taken |= proposal.places
+                batch.append(proposal)
+        return batch, declined
+
+    def _wanted(self, finding: Finding) -> bool:
+        only, skip = self.options.only, self.options.skip
+        return (not only or finding.code.startswith(only)) and not (skip and finding.code.startswith(skip))
+
+    def _propose(
+        self, finding: Finding, info: RewriteInfo, node: Node | None, facts: Facts, names: NameAllocator, state: State
+    ) -> Proposal | DeclinedFix:
+        reason = self.quarantine.get((finding.key, info.name))
+        if reason is not None:
+            return _declined(finding, info.name, reason)
+        if info.applicability is Applicability.CONSENT:
+            if finding.code not in self.options.consent:
+                return _declined(finding, info.name, "it changes what the file says", consent=finding.code)
+            if any(REWRITES[fix.rewrite].phase > Phase.EXPORTER_FAULTS for fix in state.applied):
+                return _declined(finding, info.name, "the model has been rewritten already")
+        elif LEVELS.index(info.applicability.value) > LEVELS.index(self.options.allow):
+            return _declined(finding, info.name, f"it is {info.applicability.value}", consent=info.applicability.value)
+        if info.whole_model:
+            return self._propose_pass(finding, info, node, facts, names)
+        if node is None:
+            return _declined(finding, info.name, "the finding is about no single node")
+        if node.scope.function is not None:
+            return _declined(finding, info.name, "the node is in a model-local function")
+        region = _region(node, facts, names)
+        rewrite = importlib.import_module(f"onnxfix.rewrites.{info.name}").rewrite
+        target = next(target for target in self.targets if target.id == finding.target)
+        answer = rewrite(region, facts.of(node.scope), target)
+        if isinstance(answer, Decline):
+            return _declined(finding, info.name, answer.reason)
+        changes = answer if isinstance(answer, list) else [answer if answer is not None else region.change()]
+        return Proposal(info, [finding], changes, domain=node.domain)
+
+    def _propose_pass(
+        self, finding: Finding, info: RewriteInfo, node: Node | None, facts: Facts, names: NameAllocator
+    ) -> Proposal | DeclinedFix:
+        if info.phase is not Phase.OPSET:
+            return Proposal(info, [finding])
+        assert node is not None
+        opset = int(finding.data.get("opset", 9))
+        if (node.opset or 0) <= opset:
+            return _declined(finding, info.name, f"the model is in opset {node.opset} already")
+        declined = lower_node(_region(node, facts, names), opset)
+        if declined is not None:
+            return _declined(finding, info.name, declined.reason)
+        return Proposal(info, [finding], opset=opset)
+
+    # applying ------------------------------------------------------------------------------------------------------------
+
+    def _apply_best(self, state: State, facts: Facts, batch: list[Proposal], names: NameAllocator) -> Facts | None:
+        """Apply the batch, or the first part of it that passes the gates; culprits go into quarantine with the reason."""
+        reason, kept = self._try(state, facts, batch, names)
+        if reason is None:
+            return kept
+        if len(batch) == 1:
+            for finding in batch[0].findings:
+                self.quarantine[finding.key, _name_for(finding, batch[0])] = reason
+            return None
+        half = len(batch) // 2
+        return self._apply_best(state, facts, batch[:half], names) or self._apply_best(state, facts, batch[half:], names)
+
+    def _try(self, state: State, facts: Facts, batch: list[Proposal], names: NameAllocator) -> tuple[str | None, Facts | None]:
+        model, log = copy_model(state.model), EditLog(dict(state.log.touched), set(state.log.initializers_dropped))
+        changes = [(change, proposal.findings[0].code) for proposal in batch for change in proposal.changes]
+        if changes:
+            apply_changes(model, changes, log)
+        for proposal in batch:
+            if proposal.domain:
+                drop_unused_import(model, proposal.domain)
+            if proposal.info.whole_model:
+                declined = self._run_pass(model, facts, proposal, names, log)
+                if declined is not None:
+                    return declined.reason, None
+        new_facts, findings = self.lint(model)
+        fixed = [finding for proposal in batch for finding in proposal.findings]
+        reason = broken_gate(state.model, model, state.findings, findings, fixed, batch[0].info.phase, self.level)
+        if reason is not None:
+            return reason, None
+        state.applied.extend(self._record(state, model, proposal) for proposal in batch)
+        state.keys.extend((proposal.findings[0].key, _name_for(proposal.findings[0], proposal)) for proposal in batch)
+        state.model, state.log, state.findings = model, log, findings
+        if batch[0].info.phase is Phase.EXPORTER_FAULTS:
+            state.baseline = copy_model(model)
+        return None, new_facts
+
+    def _run_pass(
+        self, model: onnx.ModelProto, facts: Facts, proposal: Proposal, names: NameAllocator, log: EditLog
+    ) -> Decline | None:
+        if proposal.info.phase is Phase.OPSET:
+            return move(model, facts, proposal.opset, proposal.findings[0].code, names, log)
+        return list_initializers(model, facts)
+
+    def _record(self, state: State, model: onnx.ModelProto, proposal: Proposal) -> AppliedFix:
+        finding = proposal.findings[0]
+        title, removed, added = proposal.info.title, tuple[str, ...](), tuple[str, ...]()
+        if proposal.info.phase is Phase.OPSET:
+            before = next(item.version for item in state.model.opset_import if item.domain in ("", "ai.onnx"))
+            title = f"write the model in opset {proposal.opset} instead of {before}"
+            old = {node.output[0]: node.op_type for node in state.model.graph.node if node.output}
+            changed = [node for node in model.graph.node if node.output and old.get(node.output[0]) != node.op_type]
+            removed = tuple(old[node.output[0]] for node in changed if node.output[0] in old)
+            added = tuple(node.op_type for node in changed)
+        elif not proposal.info.whole_model:
+            removed = tuple(_op_at(state.model, change) for change in proposal.changes)
+            added = tuple(node.op_type for change in proposal.changes for node in change.nodes)
+        return AppliedFix(
+            pass_number=state.passes,
+            rule=finding.code,
+            rewrite=proposal.info.name if proposal.info.phase is not Phase.OPSET else "opset_move",
+            title=title,
+            applicability=proposal.info.applicability.value,
+            path=finding.location.path if not proposal.info.whole_model else "graph",
+            node_name=finding.location.node_name if not proposal.info.whole_model else "",
+            op_type=finding.location.op_type if not proposal.info.whole_model else "",
+            removed=removed,
+            added=added,
+            consent=finding.code if proposal.info.applicability is Applicability.CONSENT else "",
+        )
+
+
+def _region(node: Node, facts: Facts, names: NameAllocator) -> Region:
+    return Region(node.proto, node.scope.path, node.index, facts.of(node.scope), node.scope.opsets, names)
+
+
+def _op_at(model: onnx.ModelProto, change: Change) -> str:
+    node = ModelView(model).main.nodes_by_index.get(change.index) if change.scope == "graph" else None
+    return node.op_type if node is not None else "node"
+
+
+def _name_for(finding: Finding, proposal: Proposal) -> str:
+    """The rewrite that the finding itself asked for: a shared opset move stands for several."""
+    if proposal.info.phase is not Phase.OPSET:
+        return proposal.info.name
+    return next((name for name in finding.fixes if REWRITES[name].phase is Phase.OPSET), proposal.info.name)
+
+
+def _declined(finding: Finding, rewrite: str, reason: str, consent: str = "") -> DeclinedFix:
+    return DeclinedFix(
+        rule=finding.code,
+        rewrite=rewrite,
+        path=finding.location.path,
+        node_name=finding.location.node_name or ", ".join(finding.location.outputs),
+        op_type=finding.location.op_type,
+        reason=reason,
+        consent=consent,
+    )
+
+
+def _digest(model: onnx.ModelProto) -> bytes:
+    return hashlib.sha256(serialize(model)).digest()

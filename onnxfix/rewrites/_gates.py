@@ -1,0 +1,81 @@
+"""What must hold after every batch of changes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import onnx
+
+from onnxfix.rewrites.catalogue import REWRITES, Phase
+from onnxfix.rules.finding import Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from onnxfix.rules.finding import Finding
+
+# A rewrite that makes more nodes than this of a model is no repair.
+MAX_GROWTH = 20
+ROOM = 2000
+
+
+def checker_level(model: onnx.ModelProto) -> int:
+    """The strongest check that the model passes: 2 with shape inference, 1 without, 0 none."""
+    for level in (2, 1):
+        if checker_error(model, level) is None:
+            return level
+    return 0
+
+
+def checker_error(model: onnx.ModelProto, level: int) -> str | None:
+    """What onnx's checker says at that level, in one line; None where it is content."""
+    if level == 0:
+        return None
+    try:
+        onnx.checker.check_model(model, full_check=level == 2)
+    except Exception as error:  # the checker raises its own errors, shape inference others, both from C++
+        return (str(error).strip().splitlines() or [type(error).__name__])[0]
+    return None
+
+
+def interface(model: onnx.ModelProto) -> tuple[list[bytes], list[bytes]]:
+    """The real inputs and the outputs, as bytes."""
+    stored = {tensor.name for tensor in model.graph.initializer}
+    inputs = [value.SerializeToString(deterministic=True) for value in model.graph.input if value.name not in stored]
+    return inputs, [value.SerializeToString(deterministic=True) for value in model.graph.output]
+
+
+def broken_gate(
+    before: onnx.ModelProto,
+    after: onnx.ModelProto,
+    findings: Iterable[Finding],
+    left: list[Finding],
+    fixed: Iterable[Finding],
+    phase: Phase,
+    level: int,
+) -> str | None:
+    """Why `after` may not stand; None where every gate is passed.
+
+    `findings` are those of `before`, `left` those of `after`, `fixed` those that the batch was to fix.
+    """
+    error = checker_error(after, level)
+    if error is not None:
+        return f"the checker refuses the result: {error}"
+    if interface(before) != interface(after):
+        return "the model's inputs or outputs would change"
+    if len(after.graph.node) > len(before.graph.node) * MAX_GROWTH + ROOM:
+        return f"the model would grow from {len(before.graph.node)} to {len(after.graph.node)} nodes"
+    remaining = {finding.key for finding in left}
+    for finding in fixed:
+        if finding.key in remaining:
+            return f"{finding.code} is still found after the rewrite"
+    had = {finding.key for finding in findings}
+    for finding in left:
+        if finding.severity is Severity.ERROR and finding.key not in had and not _comes_later(finding, phase):
+            return f"the rewrite brings {finding.code}: {finding.message}"
+    return None
+
+
+def _comes_later(finding: Finding, phase: Phase) -> bool:
+    """True where a rewrite of this phase or a later one takes the finding away (a new constant is listed at the very end)."""
+    return any(REWRITES[name].phase >= phase for name in finding.fixes)

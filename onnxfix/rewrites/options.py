@@ -1,0 +1,48 @@
+"""What a caller may ask of a repair."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+
+LEVELS = ("exact", "equivalent", "approximate")
+
+
+@dataclass(frozen=True, slots=True)
+class RepairOptions:
+    """Options of one repair.
+
+    Attributes:
+        allow: the weakest promise that a rewrite may make: `exact`, `equivalent` or `approximate`.
+        consent: codes of rules whose fixes may change what the file says.
+        only: fix findings of these codes (prefixes) alone; empty: of all.
+        skip: leave findings of these codes (prefixes).
+        verify: prove the result by running both models.
+        samples: how many inputs the proof tries.
+        seed: of the inputs.
+        shapes: fixed shapes for graph inputs; consent to freezing their dynamic dimensions.
+        inputs: given arrays in place of made ones.
+        rtol: relative tolerance of the proof; None: by element type.
+        atol: absolute tolerance of the proof; None: by element type and size of the output.
+        max_passes: how many passes at most.
+        partial: give what was proven even where errors are left.
+    """
+
+    allow: str = "equivalent"
+    consent: frozenset[str] = frozenset()
+    only: tuple[str, ...] = ()
+    skip: tuple[str, ...] = ()
+    verify: bool = True
+    samples: int = 8
+    seed: int = 0
+    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    inputs: Mapping[str, np.ndarray[Any, Any]] | None = None
+    rtol: float | None = None
+    atol: float | None = None
+    max_passes: int = 10
+    partial: bool = False
