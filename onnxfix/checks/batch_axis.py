@@ -123,6 +123,19 @@ def reshape(context: Context) -> Problem | None:
     return None
 
 
+@check("batch_axis.reshape_shape")
+def reshape_shape(context: Context) -> Problem | None:
+    """The new shape must be INT64; the importer's own Shape and Size give INT32."""
+    maker = context.node.scope.producers.get(context.node.input(1))
+    if maker is None or maker.op_type not in ("Shape", "Size"):
+        return None
+    return Problem(
+        f"takes its new shape from {maker.op_type}, which the importer gives as INT32",
+        (1,),
+        "Assertion failed: new_shape_weights.type == ::ONNX_NAMESPACE::TensorProto::INT64",
+    )
+
+
 @check("batch_axis.reshape_batch")
 def reshape_batch(context: Context) -> Problem | None:
     """The importer drops entry 0 of the new shape and keeps the batch, whatever the entry says."""

@@ -13,7 +13,7 @@ from onnxfix.model.view import ModelView
 from onnxfix.results import AppliedFix, DeclinedFix
 from onnxfix.rewrites._edit import EditLog, apply_changes, copy_model, drop_unused_import
 from onnxfix.rewrites._gates import broken_gate, checker_level
-from onnxfix.rewrites._region import Change, Decline, NameAllocator, Region
+from onnxfix.rewrites._region import Change, Decline, Names, Region
 from onnxfix.rewrites.catalogue import REWRITES, Applicability, Phase, RewriteInfo
 from onnxfix.rewrites.list_initializers import list_initializers
 from onnxfix.rewrites.opset_move import lower_node, move
@@ -95,9 +95,9 @@ class Driver:
         state = State(copy_model(self.original), self.original)
         facts, state.findings = self.lint(state.model)
         seen = {_digest(state.model)}
-        names = NameAllocator(state.model)
         for number in range(1, self.options.max_passes + 1):
             self.progress(f"pass {number}: {len(state.findings)} findings")
+            names = Names(state.model)
             batch, state.declined = self._choose(state, facts, names)
             if not batch or (limit is not None and len(state.keys) >= limit):
                 break
@@ -116,7 +116,7 @@ class Driver:
 
     # choosing ------------------------------------------------------------------------------------------------------------
 
-    def _choose(self, state: State, facts: Facts, names: NameAllocator) -> tuple[list[Proposal], list[DeclinedFix]]:
+    def _choose(self, state: State, facts: Facts, names: Names) -> tuple[list[Proposal], list[DeclinedFix]]:
         """The proposals of the earliest phase, disjoint, and what was declined for findings that nothing fixes now."""
         proposals: list[Proposal] = []
         declined: list[DeclinedFix] = []
@@ -161,7 +161,7 @@ class Driver:
         return (not only or finding.code.startswith(only)) and not (skip and finding.code.startswith(skip))
 
     def _propose(
-        self, finding: Finding, info: RewriteInfo, node: Node | None, facts: Facts, names: NameAllocator, state: State
+        self, finding: Finding, info: RewriteInfo, node: Node | None, facts: Facts, names: Names, state: State
     ) -> Proposal | DeclinedFix:
         reason = self.quarantine.get((finding.key, info.name))
         if reason is not None:
@@ -189,7 +189,7 @@ class Driver:
         return Proposal(info, [finding], changes, domain=node.domain)
 
     def _propose_pass(
-        self, finding: Finding, info: RewriteInfo, node: Node | None, facts: Facts, names: NameAllocator
+        self, finding: Finding, info: RewriteInfo, node: Node | None, facts: Facts, names: Names
     ) -> Proposal | DeclinedFix:
         if info.phase is not Phase.OPSET:
             return Proposal(info, [finding])
@@ -204,7 +204,7 @@ class Driver:
 
     # applying ------------------------------------------------------------------------------------------------------------
 
-    def _apply_best(self, state: State, facts: Facts, batch: list[Proposal], names: NameAllocator) -> Facts | None:
+    def _apply_best(self, state: State, facts: Facts, batch: list[Proposal], names: Names) -> Facts | None:
         """Apply the batch, or the first part of it that passes the gates; culprits go into quarantine with the reason."""
         reason, kept = self._try(state, facts, batch, names)
         if reason is None:
@@ -216,7 +216,7 @@ class Driver:
         half = len(batch) // 2
         return self._apply_best(state, facts, batch[:half], names) or self._apply_best(state, facts, batch[half:], names)
 
-    def _try(self, state: State, facts: Facts, batch: list[Proposal], names: NameAllocator) -> tuple[str | None, Facts | None]:
+    def _try(self, state: State, facts: Facts, batch: list[Proposal], names: Names) -> tuple[str | None, Facts | None]:
         model, log = copy_model(state.model), EditLog(dict(state.log.touched), set(state.log.initializers_dropped))
         changes = [(change, proposal.findings[0].code) for proposal in batch for change in proposal.changes]
         if changes:
@@ -240,9 +240,7 @@ class Driver:
             state.baseline = copy_model(model)
         return None, new_facts
 
-    def _run_pass(
-        self, model: onnx.ModelProto, facts: Facts, proposal: Proposal, names: NameAllocator, log: EditLog
-    ) -> Decline | None:
+    def _run_pass(self, model: onnx.ModelProto, facts: Facts, proposal: Proposal, names: Names, log: EditLog) -> Decline | None:
         if proposal.info.phase is Phase.OPSET:
             return move(model, facts, proposal.opset, proposal.findings[0].code, names, log)
         return list_initializers(model, facts)
@@ -275,7 +273,7 @@ class Driver:
         )
 
 
-def _region(node: Node, facts: Facts, names: NameAllocator) -> Region:
+def _region(node: Node, facts: Facts, names: Names) -> Region:
     return Region(node.proto, node.scope.path, node.index, facts.of(node.scope), node.scope.opsets, names)
 
 

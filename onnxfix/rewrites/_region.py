@@ -7,6 +7,7 @@ what the rewrite leaves is exported and spliced into the proto; every other byte
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -29,11 +30,12 @@ class Decline:
     reason: str
 
 
-class NameAllocator:
-    """Gives names that nothing in the model has; one for a whole repair."""
+class Names:
+    """The names that a model uses, so that regions can choose others; made anew for every pass."""
 
     def __init__(self, model: onnx.ModelProto) -> None:
         self._used: set[str] = set()
+        self._nodes: Counter[str] = Counter()
         self._collect(model.graph)
 
     def _collect(self, graph: onnx.GraphProto) -> None:
@@ -41,20 +43,26 @@ class NameAllocator:
         self._used.update(tensor.name for tensor in graph.initializer)
         self._used.update(sparse.values.name for sparse in graph.sparse_initializer)
         for node in graph.node:
-            self._used.add(node.name)
+            self._nodes[node.name] += 1
             self._used.update(node.input)
             self._used.update(node.output)
             for attribute in node.attribute:
                 for inner in (attribute.g, *attribute.graphs) if attribute.HasField("g") else attribute.graphs:
                     self._collect(inner)
 
-    def fresh(self, wanted: str) -> str:
-        """`wanted`, with a number behind it where that is taken."""
+    def base(self, node: onnx.NodeProto) -> str:
+        """What a node's helpers are named after: its name where no other node has it, else its first output."""
+        if node.name and self._nodes[node.name] == 1:
+            return node.name
+        return next((name for name in node.output if name), "node")
+
+    def free(self, wanted: str, also: set[str]) -> str:
+        """`wanted`, with a number behind it where the model or `also` has it; adds it to `also`."""
         name, number = wanted, 1
-        while name in self._used:
+        while name in self._used or name in self._nodes or name in also:
             number += 1
             name = f"{wanted}_{number}"
-        self._used.add(name)
+        also.add(name)
         return name
 
 
@@ -76,7 +84,7 @@ class Region:
     """
 
     def __init__(
-        self, proto: onnx.NodeProto, scope: str, index: int, facts: ScopeFacts, opsets: dict[str, int], names: NameAllocator
+        self, proto: onnx.NodeProto, scope: str, index: int, facts: ScopeFacts, opsets: dict[str, int], names: Names
     ) -> None:
         self.proto = proto
         self.scope = scope
@@ -86,7 +94,7 @@ class Region:
         self._names = names
         self._edited: onnx.NodeProto | None = None
         self._tensors: list[onnx.TensorProto] = []
-        self._base = proto.name or next((name for name in proto.output if name), "node")
+        self._own: set[str] = set()
 
     @property
     def opset(self) -> int:
@@ -114,7 +122,7 @@ class Region:
 
     def tensor(self, role: str, array: np.ndarray) -> str:
         """Add an initializer of that content and return its name."""
-        name = self._names.fresh(f"{self._base}/{role}")
+        name = self._name(role)
         self._tensors.append(onnx.numpy_helper.from_array(np.ascontiguousarray(array).reshape(np.shape(array)), name))
         return name
 
@@ -123,6 +131,9 @@ class Region:
         while len(self.edited.input) <= slot:
             self.edited.input.append("")
         self.edited.input[slot] = self.tensor(role, array)
+
+    def _name(self, role: str) -> str:
+        return self._names.free(f"{self._names.base(self.proto)}/{role}", self._own)
 
     # graphsurgeon -------------------------------------------------------------------------------------------------------
 
@@ -148,12 +159,15 @@ class Region:
         """A new constant; its element type is the array's."""
         import onnx_graphsurgeon as gs
 
-        return gs.Constant(self._names.fresh(f"{self._base}/{role}"), np.ascontiguousarray(array).reshape(np.shape(array)))
+        return gs.Constant(self._name(role), np.ascontiguousarray(array).reshape(np.shape(array)))
 
     def layer(self, op: str, role: str, inputs: Sequence[gs.Tensor], **attrs: Any) -> gs.Variable:
         """A new node of operator `op`; returns its only output."""
-        name = self._names.fresh(f"{self._base}/{role}")
-        (output,) = self.graph.layer(op=op, name=name, inputs=list(inputs), outputs=[name], attrs=attrs)
+        name = self._name(role)
+        import onnx_graphsurgeon as gs
+
+        # as a Variable: a plain string would get a number behind it
+        (output,) = self.graph.layer(op=op, name=name, inputs=list(inputs), outputs=[gs.Variable(name)], attrs=attrs)
         return output
 
     def replace(self, made: gs.Variable, slot: int = 0) -> None:

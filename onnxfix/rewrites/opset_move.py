@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from onnxfix.model.facts import Facts
     from onnxfix.rewrites._edit import EditLog
-    from onnxfix.rewrites._region import Change, NameAllocator
+    from onnxfix.rewrites._region import Change, Names
 
 LOWERINGS: dict[str, Callable[[Region, int], Decline | None]] = {
     "Clip": clip.lower,
@@ -42,7 +42,7 @@ def lower_node(region: Region, low: int) -> Decline | None:
     return LOWERINGS.get(op, _general.lower)(region, low)
 
 
-def move(model: onnx.ModelProto, facts: Facts, low: int, code: str, names: NameAllocator, log: EditLog) -> Decline | None:
+def move(model: onnx.ModelProto, facts: Facts, low: int, code: str, names: Names, log: EditLog) -> Decline | None:
     """Bring every node of ONNX's own domain to opset `low` and change the import, or say which node is in the way."""
     changes: list[tuple[Change, str]] = []
     for node in facts.view.nodes():
