@@ -1,0 +1,1 @@
+"""Measurements of onnxfix, each a command: `python -m benchmarks.<name>`."""
