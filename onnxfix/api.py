@@ -29,10 +29,9 @@ if TYPE_CHECKING:
 MAX_CULPRITS = 5
 
 
-def model_info(loaded: LoadedModel) -> ModelInfo:
+def model_info(loaded: LoadedModel, view: ModelView) -> ModelInfo:
     """The head of a report."""
     proto = loaded.proto
-    view = ModelView(proto)
     files = []
     for location in external_locations(proto):
         file = loaded.base_dir / location
@@ -90,7 +89,7 @@ def lint_model(
     for target in targets:
         findings = lint(view, facts, target)
         reports.append(_target_report(target, findings if selection is None else selection.apply(findings)))
-    return LintReport(model_info(loaded), tuple(reports))
+    return LintReport(model_info(loaded, view), tuple(reports))
 
 
 def check_opsets(proto: onnx.ModelProto, path: str) -> None:
@@ -128,7 +127,7 @@ def repair_model(
     check_shapes(proto, options.shapes)
     check_opsets(proto, str(loaded.path))
     check_external(proto, loaded.base_dir)
-    info = model_info(loaded)
+    info = model_info(loaded, ModelView(proto))
     frozen, frozen_notes = _frozen(proto, options.shapes)
     driver = Driver(frozen, targets, options, loaded.base_dir, progress)
     _, first = driver.lint(frozen)

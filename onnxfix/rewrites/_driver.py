@@ -233,7 +233,7 @@ class Driver:
         reason = broken_gate(state.model, model, state.findings, findings, fixed, batch[0].info.phase, self.level)
         if reason is not None:
             return reason, None
-        state.applied.extend(self._record(state, model, proposal) for proposal in batch)
+        state.applied.extend(self._record(state, facts, model, proposal) for proposal in batch)
         state.keys.extend((proposal.findings[0].key, _name_for(proposal.findings[0], proposal)) for proposal in batch)
         state.model, state.log, state.findings = model, log, findings
         if batch[0].info.phase is Phase.EXPORTER_FAULTS:
@@ -245,7 +245,7 @@ class Driver:
             return move(model, facts, proposal.opset, proposal.findings[0].code, names, log)
         return list_initializers(model, facts)
 
-    def _record(self, state: State, model: onnx.ModelProto, proposal: Proposal) -> AppliedFix:
+    def _record(self, state: State, facts: Facts, model: onnx.ModelProto, proposal: Proposal) -> AppliedFix:
         finding = proposal.findings[0]
         title, removed, added = proposal.info.title, tuple[str, ...](), tuple[str, ...]()
         if proposal.info.phase is Phase.OPSET:
@@ -255,8 +255,11 @@ class Driver:
             changed = [node for node in model.graph.node if node.output and old.get(node.output[0]) != node.op_type]
             removed = tuple(old[node.output[0]] for node in changed if node.output[0] in old)
             added = tuple(node.op_type for node in changed)
-        elif not proposal.info.whole_model:
-            removed = tuple(_op_at(state.model, change) for change in proposal.changes)
+        place: Node | None = None
+        if proposal.changes:
+            nodes = [_node_at(facts, change) for change in proposal.changes]
+            place = nodes[0]
+            removed = tuple(node.op_type for node in nodes)
             added = tuple(node.op_type for change in proposal.changes for node in change.nodes)
         return AppliedFix(
             pass_number=state.passes,
@@ -264,9 +267,9 @@ class Driver:
             rewrite=proposal.info.name if proposal.info.phase is not Phase.OPSET else "opset_move",
             title=title,
             applicability=proposal.info.applicability.value,
-            path=finding.location.path if not proposal.info.whole_model else "graph",
-            node_name=finding.location.node_name if not proposal.info.whole_model else "",
-            op_type=finding.location.op_type if not proposal.info.whole_model else "",
+            path=place.path if place is not None else "graph",
+            node_name=place.name if place is not None else "",
+            op_type=place.op_type if place is not None else "",
             removed=removed,
             added=added,
             consent=finding.code if proposal.info.applicability is Applicability.CONSENT else "",
@@ -277,9 +280,9 @@ def _region(node: Node, facts: Facts, names: Names) -> Region:
     return Region(node.proto, node.scope.path, node.index, facts.of(node.scope), node.scope.opsets, names)
 
 
-def _op_at(model: onnx.ModelProto, change: Change) -> str:
-    node = ModelView(model).main.nodes_by_index.get(change.index) if change.scope == "graph" else None
-    return node.op_type if node is not None else "node"
+def _node_at(facts: Facts, change: Change) -> Node:
+    scope = next(scope for scope in facts.view.scopes if scope.path == change.scope)
+    return scope.nodes_by_index[change.index]
 
 
 def _name_for(finding: Finding, proposal: Proposal) -> str:
