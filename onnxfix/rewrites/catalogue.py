@@ -77,7 +77,7 @@ _ALL = (
     _info(
         "prelu_to_relu",
         "Relu(x) + slope * Min(x, 0)",
-        Applicability.EXACT,
+        Applicability.EQUIVALENT,
         Phase.OPERATORS,
         "PRelu",
     ),

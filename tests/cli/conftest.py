@@ -16,6 +16,7 @@ import pytest
 
 from onnxfix.__main__ import main
 from onnxfix.results import AppliedFix, Fidelity, LintReport, ModelInfo, RepairReport, TargetReport
+from onnxfix.rewrites.options import RepairOptions
 from onnxfix.rules.finding import Finding, Location, Severity, ValueRef, verdict_of
 from onnxfix.targets import Evidence
 
@@ -85,21 +86,7 @@ class FakeApi(types.ModuleType):
         self.after: tuple[Finding, ...] = ()
         self.calls: list[dict[str, Any]] = []
 
-    @dataclass(frozen=True, slots=True)
-    class RepairOptions:
-        allow: str = "equivalent"
-        consent: frozenset[str] = frozenset()
-        only: tuple[str, ...] = ()
-        skip: tuple[str, ...] = ()
-        verify: bool = True
-        samples: int = 8
-        seed: int = 0
-        shapes: Any = None
-        inputs: Any = None
-        rtol: float | None = None
-        atol: float | None = None
-        max_passes: int = 10
-        partial: bool = False
+    RepairOptions = RepairOptions
 
     def _info(self, loaded: Any) -> ModelInfo:
         return model_info(str(loaded.path), sha256=loaded.sha256, size=len(loaded.data), nodes=len(loaded.proto.graph.node))
