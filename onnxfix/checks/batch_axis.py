@@ -106,11 +106,14 @@ def reshape(context: Context) -> Problem | None:
     rest = [int(item) for item in target[1:]]
     if rest.count(-1) > 1 or any(item < -1 for item in rest):
         return Problem("has more than one -1 after the batch", (1,), "Assertion failed: infer_dim == -1")
+    if any(isinstance(item, Poly) for item in dims):
+        return None
+    if -1 in rest:
+        # with a -1 the library fills in zeros itself; without one the importer multiplies them as they stand
+        rest = [int(dims[axis]) if item == 0 and axis < len(dims) else item for axis, item in enumerate(rest)]  # type: ignore[arg-type]
     wanted = 1
     for item in rest:
         wanted *= abs(item)
-    if any(isinstance(item, Poly) for item in dims):
-        return None
     size = 1
     for dim in dims:
         size *= int(dim)  # type: ignore[arg-type]

@@ -83,11 +83,7 @@ def _opset(limit: Limit, node: Node) -> Problem | None:
     opset = node.opset
     if opset is None or low <= opset <= high:
         return None
-    return Problem(
-        f"in opset {opset} is not taken, only in opsets {limit.opset.replace('..', ' to ').strip()}".replace(
-            "only in opsets to", "only up to opset"
-        )
-    )
+    return Problem(f"in opset {opset} is not taken, only {f'up to opset {high}' if opset > high else f'from opset {low} on'}")
 
 
 def _attribute(limit: Limit, node: Node) -> Problem | None:
@@ -123,7 +119,7 @@ def _input(limit: Limit, slot: int, context: Context) -> Problem | None:
     label = input_label(context.node, slot)
     kind = context.values.kind(name)
     if limit.constant:
-        if kind in (Kind.WEIGHTS, Kind.LOST):
+        if kind in (Kind.WEIGHTS, Kind.LOST) or (context.target.folds_constants and context.facts.is_constant(name)):
             return None
         how = "computed from constants" if context.facts.is_constant(name) else "computed at run time"
         return Problem(f"needs {label} as an initializer; here it is {how}", (slot,))

@@ -5,6 +5,14 @@ from __future__ import annotations
 from onnxfix.checks._registry import Context, Problem, check
 
 
+@check("outputs.only_first_from")
+def only_first_from(context: Context) -> Problem | None:
+    """From opset `opset` on naming a second output is refused."""
+    if (context.node.opset or 0) < int(context.args["opset"]) or len(context.node.outputs) < 2:
+        return None
+    return Problem("has more than one output")
+
+
 @check("outputs.only_first")
 def only_first(context: Context) -> Problem | None:
     """Outputs after the first are not made; naming one is enough for some releases (`named`), others fail where it is read."""

@@ -42,7 +42,7 @@ _INTEGERS: set[int] = {
 KINDS: set[int] = set(_FLOATS) | _INTEGERS
 
 
-class _UnknownError(Exception):
+class _UnknownError(ValueError):
     """The result has no form in this domain."""
 
 

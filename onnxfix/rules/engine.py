@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from onnxfix.targets import Limit, OpSupport, Target
 
 
+# Nodes that the parser takes and gives other dimensions than ONNX: what it makes of their readers is not known.
+_OTHER_DIMENSIONS = ("OFX805", "OFX806")
 # ModelImporter.cpp of release 6.0 reads graph.initializer itself.
 LISTING_ENDS = "trt6.0"
 
@@ -99,6 +101,7 @@ class _Linter:
                 )
 
     def _on_value(self, code: str, name: str, message: str) -> Finding:
+        value = self._value(self.facts.of(self.view.main), name, "value")
         rule = load_rule(code)
         return Finding(
             code=code,
@@ -107,7 +110,7 @@ class _Linter:
             target=self.target.id,
             message=message,
             location=Location(path="graph", outputs=(name,)),
-            values=(self._value(self.facts.of(self.view.main), name, "value"),),
+            values=(value,),
             evidence=(self.target.evidence,),
             fixes=candidates(rule.rewrites, ""),
         )
@@ -118,11 +121,12 @@ class _Linter:
         facts = self.facts.of(scope)
         values = ParserValues(scope, facts, self.target, outer)
         for node in scope.nodes:
-            refused = False
+            refused = lost = False
             for finding in self._node(node, facts, values):
                 refused = refused or finding.refuses
+                lost = lost or finding.code in _OTHER_DIMENSIONS
                 yield finding
-            values.add(node, refused)
+            values.add(node, refused or lost)
             if not refused:
                 for inner in node.subgraphs.values():
                     yield from self._scope(inner, values)
@@ -239,8 +243,9 @@ class _Linter:
 
 def _limit_data(limit: Limit) -> dict[str, Any]:
     """Facts of the limit for rewrites and machines; `opset`: the newest opset in which the node would be taken."""
-    if limit.opset:
-        return {"opset": int(limit.opset.rpartition("..")[2])}
+    newest = limit.opset.rpartition("..")[2]
+    if newest:
+        return {"opset": int(newest)}
     return dict(limit.args)
 
 

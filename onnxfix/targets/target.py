@@ -37,6 +37,7 @@ class Target:
         weight_types: element types that an initializer may have; empty where all are taken.
         weights_from: operators whose result the parser holds as weights, whatever they read (Constant; Shape up to 6.0).
         weights_through: operators that keep weights weights (Reshape, Transpose up to 6.0); all others make tensors of them.
+        folds_constants: what the graph computes from constants alone counts as constant.
         local_functions: model-local functions are expanded.
         registered: operators that have an importer, or None where the list is not known.
         unregistered: what becomes of other operators: `refused`, or `plugin` where one of that name may stand in.
@@ -58,6 +59,7 @@ class Target:
     weight_types: frozenset[str]
     weights_from: frozenset[str]
     weights_through: frozenset[str]
+    folds_constants: bool
     local_functions: bool
     registered: frozenset[str] | None
     unregistered: str
@@ -103,6 +105,7 @@ def _read_target(data: object, position: int, where: str) -> Target:
         weight_types=frozenset(table.strings("weight_types", [])),
         weights_from=frozenset(table.strings("weights_from")),
         weights_through=frozenset(table.strings("weights_through", [])),
+        folds_constants=table.take("folds_constants", bool, False),
         local_functions=table.take("local_functions", bool, False),
         registered=frozenset(table.strings("registered")) if "registered" in table else None,
         unregistered=table.one_of("unregistered", ("refused", "plugin")),
