@@ -130,7 +130,7 @@ def repair_model(
     info = model_info(loaded, ModelView(proto))
     frozen, frozen_notes = _frozen(proto, options.shapes)
     driver = Driver(frozen, targets, options, loaded.base_dir, progress)
-    _, first = driver.lint(frozen)
+    _, first, _ = driver.lint(frozen)
     before = _reports(targets, driver.lint(proto)[1] if frozen_notes else first)
     state = driver.run()
     proof: Proof | None = None
@@ -197,6 +197,7 @@ def _prove(
                 rtol=options.rtol,
                 atol=options.atol,
                 exact=exact,
+                regions=True,
                 progress=None if progress is None else lambda done, total: progress(f"proof: sample {done} of {total}"),
             )
         except CannotRunError as error:

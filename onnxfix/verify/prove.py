@@ -12,9 +12,10 @@ from onnx import helper
 
 from onnxfix.errors import UsageError
 from onnxfix.verify.bindings import Binding, binding_of, bindings
-from onnxfix.verify.compare import RTOL, OutputProof, compare, failure
+from onnxfix.verify.compare import OutputProof, compare, failure
 from onnxfix.verify.graph import all_nodes, real_inputs
 from onnxfix.verify.inputs import make_inputs
+from onnxfix.verify.regions import region_difference, room_for_noise, with_outputs
 from onnxfix.verify.run import CannotRunError, Runner, RunRefusedError, one_line
 
 if TYPE_CHECKING:
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
     from onnxfix.verify.aten import Array
 
 _RANDOM = frozenset({"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"})
-# See _within_noise.
-NOISE_RUNS = 4
-NOISE_FACTOR = 4.0
 # How many intermediate values are kept in memory at once when looking for the first that differs.
 _VALUES_AT_ONCE = 64
 
@@ -78,6 +76,7 @@ def prove(
     rtol: float | None = None,
     atol: float | None = None,
     exact: bool = False,
+    regions: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Proof:
     """Run both models on `samples` inputs and compare their outputs by name.
@@ -96,6 +95,8 @@ def prove(
         rtol: relative error allowed in floats, by default that of each element type.
         atol: absolute error allowed in floats, by default `rtol` times each output's largest magnitude.
         exact: ask for equal values.
+        regions: on the first sample, compare every changed part on the first model's own values too. For an `after` that came
+            from `before` by rewriting nodes in place, so that values of one name are meant to be the same.
         progress: called with the samples done and their number.
 
     Raises:
@@ -112,6 +113,19 @@ def prove(
     worst: dict[str, OutputProof] = {}
     used: list[Mapping[str, int]] = []
     refusals: list[str] = []
+
+    def inside(sample: _Sample) -> OutputProof | None:
+        return region_difference(
+            before,
+            after,
+            sample.feeds,
+            base_dir=base_dir,
+            after_base_dir=base_dir if after_base_dir is None else after_base_dir,
+            exact=exact,
+            by_reference=first.by_reference,
+            seed=seed,
+        )
+
     for sample in _samples(before, first, total, seed, shapes, inputs, refusals):
         if first.by_reference and not second.by_reference:
             with contextlib.suppress(CannotRunError):
@@ -123,8 +137,13 @@ def prove(
             results = [failure(name, text, _dtype(value), np.shape(value)) for name, value in sample.before.items()]
         else:
             results = [compare(name, value, got[name], rtol=rtol, atol=atol, exact=exact) for name, value in sample.before.items()]
-            if not exact and rtol is None and atol is None and not all(result.passed for result in results):
-                results = _within_noise(first, sample, got, results, seed)
+            missed = not exact and rtol is None and atol is None and not all(result.passed for result in results)
+            if missed or (regions and not used):
+                wrong = inside(sample)
+                if wrong is not None and regions:
+                    results.append(wrong)
+                elif wrong is None and missed:
+                    results = _within_noise(first, sample, got, results, seed)
         for result in results:
             worst[result.name] = worst[result.name].worst_with(result) if result.name in worst else result
         used.append(sample.binding.dims)
@@ -150,36 +169,20 @@ def _within_noise(
 
     A model may amplify roundings: a softmax over logits in the thousands turns their last bit into 1e-4. How much it does is
     measured by moving every floating-point input to a neighbouring number, NOISE_RUNS times; a rewrite that rounds elsewhere may
-    move an output NOISE_FACTOR times as far as that, a wrong one moves it much further on samples without such noise.
+    move an output NOISE_FACTOR times as far as that. Noise alone excuses nothing: a model that rounds its input, or takes a
+    small difference of large numbers, before a wrong node would hide its error. So this is asked only where every changed part
+    gives the right values by itself (`region_difference`).
     """
-    rng = np.random.default_rng(seed)
-    noise = dict.fromkeys(sample.before, 0.0)
-    for _ in range(NOISE_RUNS):
-        moved = {name: _neighbours(value, rng) for name, value in sample.feeds.items()}
-        try:
-            outputs = runner.run(moved)
-        except RunRefusedError:
-            return results
-        for name, value in sample.before.items():
-            figure = compare(name, value, outputs[name]).max_abs if np.shape(value) == np.shape(outputs[name]) else 0.0
-            noise[name] = max(noise[name], figure)
-    again = []
-    for result in results:
-        if not result.passed and result.dtype in RTOL and result.shape == np.shape(sample.before[result.name]):
-            value = np.asarray(sample.before[result.name])
-            finite = np.abs(value[np.isfinite(value)]).max(initial=0)
-            room = RTOL[result.dtype] * float(finite) + NOISE_FACTOR * noise[result.name]
-            result = compare(result.name, value, got[result.name], atol=room)
-        again.append(result)
-    return again
-
-
-def _neighbours(value: Array, rng: np.random.Generator) -> Array:
-    """Every finite floating-point element moved to the next number above or below, by chance."""
-    if value.dtype.kind != "f":
-        return value
-    towards = np.where(rng.random(value.shape) < 0.5, -np.inf, np.inf).astype(value.dtype)
-    return np.where(np.isfinite(value), np.nextafter(value, towards), value).astype(value.dtype)
+    try:
+        room = room_for_noise(sample.before, sample.feeds, runner.run, seed)
+    except RunRefusedError:
+        return results
+    return [
+        result
+        if result.passed or result.name not in room or result.shape != np.shape(sample.before[result.name])
+        else compare(result.name, sample.before[result.name], got[result.name], atol=room[result.name])
+        for result in results
+    ]
 
 
 def first_difference(
@@ -216,8 +219,8 @@ def first_difference(
     common = [name for node in before.graph.node for name in node.output if name in made_after]
     for begin in range(0, len(common), _VALUES_AT_ONCE):
         names = common[begin : begin + _VALUES_AT_ONCE]
-        expected = Runner(_with_outputs(before, names), base_dir).run(feeds)
-        got = Runner(_with_outputs(after, names), after_dir).run(feeds)
+        expected = Runner(with_outputs(before, names), base_dir).run(feeds)
+        got = Runner(with_outputs(after, names), after_dir).run(feeds)
         for name in names:
             result = compare(name, expected[name], got[name], rtol=rtol, atol=atol, exact=exact)
             if not result.passed:
@@ -367,16 +370,6 @@ def _interface_difference(before: onnx.ModelProto, after: onnx.ModelProto) -> st
                 names = [onnx.TensorProto.DataType.Name(t) for t in (elem_type, right[name])]
                 return f"{word} {name} is {names[0]} in the first model, {names[1]} in the second"
     return ""
-
-
-def _with_outputs(model: onnx.ModelProto, names: list[str]) -> onnx.ModelProto:
-    """A copy of `model` whose outputs are the values `names`."""
-    probe = onnx.ModelProto()
-    probe.CopyFrom(model)
-    declared = {value.name: value for value in model.graph.output}
-    del probe.graph.output[:]
-    probe.graph.output.extend(declared.get(name, onnx.ValueInfoProto(name=name)) for name in names)
-    return probe
 
 
 def _dtype(value: object) -> str:

@@ -1,0 +1,246 @@
+"""Compares the changed parts of a model by themselves: each gets the first model's own values and has to give its results.
+
+Whole outputs do not tell everything. What comes before a changed node may amplify roundings until they hide its error, and one
+output may hold numbers of several magnitudes (boxes in pixels beside scores), of which only the largest set the budget.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import onnx
+
+from onnxfix.verify.compare import RTOL, compare, failure
+from onnxfix.verify.graph import reads
+from onnxfix.verify.run import CannotRunError, Runner, one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+    from typing import Any
+
+    from onnxfix.verify.aten import Array
+    from onnxfix.verify.compare import OutputProof
+
+# How many values are kept in memory at once.
+VALUES_AT_ONCE = 64
+NOISE_RUNS = 4
+NOISE_FACTOR = 4.0
+_FIRST_IR_OF_FREE_INITIALIZERS = 4
+_MADE = "made again: "
+
+
+def neighbours(value: Array, rng: np.random.Generator) -> Array:
+    """Every finite floating-point element moved to the next number above or below, by chance."""
+    if value.dtype.kind != "f":
+        return value
+    towards = np.where(rng.random(value.shape) < 0.5, -np.inf, np.inf).astype(value.dtype)
+    return np.where(np.isfinite(value), np.nextafter(value, towards), value).astype(value.dtype)
+
+
+def room_for_noise(
+    expected: Mapping[str, Any], feeds: Mapping[str, Array], run: Callable[[Mapping[str, Array]], Mapping[str, Any]], seed: int
+) -> dict[str, float]:
+    """How far outputs may move by rounding alone: the budget of their type, and NOISE_FACTOR times what neighbouring inputs do.
+
+    Args:
+        expected: the outputs for `feeds`; those that are no floating-point arrays get no room, and none does where a second
+            run gives others.
+        feeds: the inputs.
+        run: computes the outputs.
+        seed: of the choice of neighbours.
+
+    Raises:
+        CannotRunError: as `run`.
+    """
+    again = run(feeds)
+    if not all(compare(name, value, again[name], exact=True).passed for name, value in expected.items()):
+        return {}  # it draws random numbers: those are no roundings
+    rng = np.random.default_rng(seed)
+    noise: dict[str, float] = {}
+    for _ in range(NOISE_RUNS):
+        outputs = run({name: neighbours(value, rng) for name, value in feeds.items()})
+        for name, value in expected.items():
+            if isinstance(value, np.ndarray) and value.dtype.name in RTOL and value.shape == np.shape(outputs[name]):
+                noise[name] = max(noise.get(name, 0.0), compare(name, value, outputs[name]).max_abs)
+    room = {}
+    for name, moved in noise.items():
+        finite = expected[name][np.isfinite(expected[name])]
+        room[name] = RTOL[expected[name].dtype.name] * float(np.abs(finite).max(initial=0)) + NOISE_FACTOR * moved
+    return room
+
+
+def changed_values(before: onnx.ModelProto, after: onnx.ModelProto) -> list[str]:
+    """The values that nodes of both main graphs make, by nodes that differ or mean something else in the other's opset."""
+    makers = {name: node for node in before.graph.node for name in node.output if name}
+    versions = [{item.domain: item.version for item in model.opset_import} for model in (before, after)]
+    changed = []
+    for node in after.graph.node:
+        for name in node.output:
+            old = makers.get(name)
+            if name and old is not None and not (_bytes(node) == _bytes(old) and _same_meaning(node, versions)):
+                changed.append(name)
+    return changed
+
+
+def _bytes(node: onnx.NodeProto) -> bytes:
+    data: bytes = node.SerializeToString(deterministic=True)
+    return data
+
+
+def _same_meaning(node: onnx.NodeProto, versions: list[dict[str, int]]) -> bool:
+    old, new = (each.get(node.domain) for each in versions)
+    if old == new:
+        return True
+    try:
+        return (
+            old is not None
+            and new is not None
+            and onnx.defs.get_schema(node.op_type, old, node.domain).since_version
+            == (onnx.defs.get_schema(node.op_type, new, node.domain).since_version)
+        )
+    except onnx.defs.SchemaError:
+        return False
+
+
+def region_difference(
+    before: onnx.ModelProto,
+    after: onnx.ModelProto,
+    feeds: Mapping[str, Array],
+    *,
+    base_dir: Path | None = None,
+    after_base_dir: Path | None = None,
+    exact: bool = False,
+    by_reference: bool = False,
+    seed: int = 0,
+) -> OutputProof | None:
+    """The first changed value of `after` that differs where its region reads `before`'s own values.
+
+    A region reaches from a changed value back to the values that both main graphs make, their inputs and their constants. What
+    misses the budget of its element type is compared again with room for the region's own rounding noise.
+
+    Args:
+        before: the model that says what is right.
+        after: the model whose changed parts are compared with it.
+        feeds: every input that is no initializer, by name.
+        base_dir: the folder of the first model's external data.
+        after_base_dir: that of the second's.
+        exact: ask for equal values.
+        by_reference: compute both by onnx.reference.
+        seed: of the rounding noise.
+
+    Returns:
+        Its comparison, or None where every region agrees, or nothing is changed.
+
+    Raises:
+        CannotRunError: a region cannot be run.
+    """
+    made = {name for node in before.graph.node for name in node.output if name}
+    common = made & {name for node in after.graph.node for name in node.output if name}
+    wanted = changed_values(before, after)
+
+    def runner(model: onnx.ModelProto, folder: Path | None) -> Runner:
+        found = Runner(model, folder)
+        if by_reference and not found.by_reference:
+            found.use_reference("as the whole model")
+        return found
+
+    for begin in range(0, len(wanted), VALUES_AT_ONCE):
+        names = wanted[begin : begin + VALUES_AT_ONCE]
+        ends = [_region(model, names, common) for model in (before, after)]
+        stored = [name for name in dict.fromkeys((*names, *ends[0][1], *ends[1][1])) if name in made]
+        values: dict[str, Any] = {**feeds, **runner(with_outputs(before, stored), base_dir).run(feeds)}
+        if any(not isinstance(values[name], np.ndarray) for name in stored):
+            continue  # sequences are compared as outputs only
+        expected = {name: values[name] for name in names}
+        old, new = (
+            _Region(*end, names, model, values, runner, folder)
+            for end, model, folder in zip(ends, (before, after), (base_dir, after_base_dir), strict=True)
+        )
+        try:
+            got = new.run(values)
+        except CannotRunError as error:
+            return failure(names[0], f"the changed nodes do not run on the first model's values: {one_line(error)}")
+        results = {name: compare(name, expected[name], got[name], exact=exact) for name in names}
+        if not exact and not all(result.passed for result in results.values()):
+            room = room_for_noise(expected, {name: values[name] for name in old.inputs}, old.run, seed)
+            for name in names:
+                if not results[name].passed and name in room:
+                    results[name] = compare(name, expected[name], got[name], atol=room[name])
+        for result in results.values():
+            if not result.passed:
+                return result
+    return None
+
+
+class _Region:
+    """Nodes cut out of a model, as a model of their own that reads the values around them."""
+
+    def __init__(
+        self,
+        nodes: list[onnx.NodeProto],
+        inputs: list[str],
+        names: list[str],
+        model: onnx.ModelProto,
+        values: Mapping[str, Any],
+        runner: Callable[[onnx.ModelProto, Path | None], Runner],
+        base_dir: Path | None,
+    ) -> None:
+        self.inputs = [name for name in inputs if name in values]
+        cut = onnx.ModelProto(ir_version=max(model.ir_version, _FIRST_IR_OF_FREE_INITIALIZERS))
+        cut.opset_import.extend(model.opset_import)
+        cut.functions.extend(model.functions)
+        cut.graph.name = "region"
+        made = {name for node in nodes for name in node.output}
+        for node in nodes:
+            copy = cut.graph.node.add()
+            copy.CopyFrom(node)
+            # the region's neighbours, and itself where it is its own neighbour, read the first model's value of the plain name
+            copy.output[:] = [_MADE + name if name in values else name for name in node.output]
+        used = {name for node in nodes for name in reads(node)}
+        cut.graph.initializer.extend(tensor for tensor in model.graph.initializer if tensor.name in used)
+        cut.graph.sparse_initializer.extend(t for t in model.graph.sparse_initializer if t.values.name in used)
+        for name in self.inputs:
+            kind = onnx.helper.np_dtype_to_tensor_dtype(values[name].dtype)
+            cut.graph.input.append(onnx.helper.make_tensor_value_info(name, kind, None))
+        cut.graph.output.extend(onnx.ValueInfoProto(name=_MADE + name) for name in names if name in made)
+        self._runner = runner(cut, base_dir)
+
+    def run(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """What the nodes make of `values`, by the plain names."""
+        got = self._runner.run({name: values[name] for name in self.inputs})
+        return {name.removeprefix(_MADE): value for name, value in got.items()}
+
+
+def _region(model: onnx.ModelProto, names: list[str], common: set[str]) -> tuple[list[onnx.NodeProto], list[str]]:
+    """The nodes that make `names` from values in `common`, inputs and constants, in order; and what they read from outside."""
+    maker = {name: index for index, node in enumerate(model.graph.node) for name in node.output if name}
+    constant = {tensor.name for tensor in model.graph.initializer}
+    constant |= {sparse.values.name for sparse in model.graph.sparse_initializer}
+    chosen: set[int] = set()
+    outside: dict[str, None] = {}
+    waiting = [maker[name] for name in names]
+    while waiting:
+        index = waiting.pop()
+        if index in chosen:
+            continue
+        chosen.add(index)
+        for name in sorted(reads(model.graph.node[index])):
+            if name in constant:
+                continue
+            if name in common or name not in maker:
+                outside[name] = None
+            else:
+                waiting.append(maker[name])
+    return [model.graph.node[index] for index in sorted(chosen)], list(outside)
+
+
+def with_outputs(model: onnx.ModelProto, names: list[str]) -> onnx.ModelProto:
+    """A copy of `model` whose outputs are the values `names`."""
+    probe = onnx.ModelProto()
+    probe.CopyFrom(model)
+    declared = {value.name: value for value in model.graph.output}
+    del probe.graph.output[:]
+    probe.graph.output.extend(declared.get(name, onnx.ValueInfoProto(name=name)) for name in names)
+    return probe
