@@ -18,7 +18,7 @@ from onnxfix.rewrites.catalogue import REWRITES, Applicability, Phase, RewriteIn
 from onnxfix.rewrites.list_initializers import list_initializers
 from onnxfix.rewrites.opset_move import lower_node, move
 from onnxfix.rewrites.options import LEVELS
-from onnxfix.rules.engine import lint
+from onnxfix.rules.engine import lint_shadowed
 from onnxfix.rules.finding import Severity
 
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ class State:
     declined: list[DeclinedFix] = field(default_factory=list)
     log: EditLog = field(default_factory=EditLog)
     findings: list[Finding] = field(default_factory=list)
+    shadowed: set[str] = field(default_factory=set)
     passes: int = 0
     keys: list[tuple[tuple[str, str, str, str], str]] = field(default_factory=list)
 
@@ -84,16 +85,22 @@ class Driver:
         self.level = checker_level(model)
         self.quarantine: Quarantine = {}
 
-    def lint(self, model: onnx.ModelProto) -> tuple[Facts, list[Finding]]:
-        """Facts and findings of a model for all targets."""
+    def lint(self, model: onnx.ModelProto) -> tuple[Facts, list[Finding], set[str]]:
+        """Facts and findings of a model for all targets, and the outputs that stand behind a refused node."""
         view = ModelView(model)
         facts = Facts(view, self.options.shapes, self.base_dir)
-        return facts, [finding for target in self.targets for finding in lint(view, facts, target)]
+        findings: list[Finding] = []
+        shadowed: set[str] = set()
+        for target in self.targets:
+            found, behind = lint_shadowed(view, facts, target)
+            findings.extend(found)
+            shadowed |= behind
+        return facts, findings, shadowed
 
     def run(self, limit: int | None = None) -> State:
         """Repair from the start; with `limit`, stop once that many fixes are applied."""
         state = State(copy_model(self.original), self.original)
-        facts, state.findings = self.lint(state.model)
+        facts, state.findings, state.shadowed = self.lint(state.model)
         seen = {_digest(state.model)}
         for number in range(1, self.options.max_passes + 1):
             self.progress(f"pass {number}: {len(state.findings)} findings")
@@ -228,14 +235,14 @@ class Driver:
                 declined = self._run_pass(model, facts, proposal, names, log)
                 if declined is not None:
                     return declined.reason, None
-        new_facts, findings = self.lint(model)
+        new_facts, findings, shadowed = self.lint(model)
         fixed = [finding for proposal in batch for finding in proposal.findings]
-        reason = broken_gate(state.model, model, state.findings, findings, fixed, batch[0].info.phase, self.level)
+        reason = broken_gate(state.model, model, state.findings, findings, fixed, batch[0].info.phase, self.level, state.shadowed)
         if reason is not None:
             return reason, None
         state.applied.extend(self._record(state, facts, model, proposal) for proposal in batch)
         state.keys.extend((proposal.findings[0].key, _name_for(proposal.findings[0], proposal)) for proposal in batch)
-        state.model, state.log, state.findings = model, log, findings
+        state.model, state.log, state.findings, state.shadowed = model, log, findings, shadowed
         if batch[0].info.phase is Phase.EXPORTER_FAULTS:
             state.baseline = copy_model(model)
         return None, new_facts

@@ -53,10 +53,12 @@ def broken_gate(
     fixed: Iterable[Finding],
     phase: Phase,
     level: int,
+    shadowed: set[str],
 ) -> str | None:
     """Why `after` may not stand; None where every gate is passed.
 
-    `findings` are those of `before`, `left` those of `after`, `fixed` those that the batch was to fix.
+    `findings` are those of `before`, `left` those of `after`, `fixed` those that the batch was to fix; `shadowed` outputs stood
+    behind a refused node before, so that an error there comes to light and is not new.
     """
     error = checker_error(after, level)
     if error is not None:
@@ -71,7 +73,9 @@ def broken_gate(
             return f"{finding.code} is still found after the rewrite"
     had = {finding.key for finding in findings}
     for finding in left:
-        if finding.severity is Severity.ERROR and finding.key not in had and not _comes_later(finding, phase):
+        if finding.severity is not Severity.ERROR or finding.key in had or shadowed.intersection(finding.location.outputs):
+            continue
+        if not _comes_later(finding, phase):
             return f"the rewrite brings {finding.code}: {finding.message}"
     return None
 

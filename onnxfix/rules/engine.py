@@ -8,7 +8,7 @@ import onnx
 
 from onnxfix.checks import Context, find_check
 from onnxfix.checks.limits import broken, input_label
-from onnxfix.checks.parser_values import ParserValues
+from onnxfix.checks.parser_values import Kind, ParserValues
 from onnxfix.model.dims import Poly
 from onnxfix.rewrites.catalogue import candidates
 from onnxfix.rules.finding import Finding, Location, ValueRef
@@ -32,7 +32,13 @@ LISTING_ENDS = "trt6.0"
 
 def lint(view: ModelView, facts: Facts, target: Target) -> list[Finding]:
     """The findings for one target, in the order in which its parser would meet them."""
-    return list(_Linter(view, facts, target).run())
+    return lint_shadowed(view, facts, target)[0]
+
+
+def lint_shadowed(view: ModelView, facts: Facts, target: Target) -> tuple[list[Finding], set[str]]:
+    """The findings, and the outputs of nodes behind a refused one: what the parser would say of those is not known yet."""
+    linter = _Linter(view, facts, target)
+    return list(linter.run()), linter.shadowed
 
 
 class _Linter:
@@ -41,6 +47,7 @@ class _Linter:
         self.facts = facts
         self.target = target
         self.listed = set(view.main.inputs)
+        self.shadowed: set[str] = set()
         self.functions = {(function.domain, function.name) for function in view.proto.functions}
 
     def run(self) -> Iterator[Finding]:
@@ -122,11 +129,14 @@ class _Linter:
         values = ParserValues(scope, facts, self.target, outer)
         for node in scope.nodes:
             refused = lost = False
+            if any(values.kind(name) is Kind.LOST for name in node.inputs if name):
+                self.shadowed.update(node.outputs)
             for finding in self._node(node, facts, values):
                 refused = refused or finding.refuses
-                lost = lost or finding.code in _OTHER_DIMENSIONS
+                # an initializer that is not listed hides nothing: its numbers are there
+                lost = lost or (finding.refuses and finding.code != "OFX010") or finding.code in _OTHER_DIMENSIONS
                 yield finding
-            values.add(node, refused or lost)
+            values.add(node, lost)
             if not refused:
                 for inner in node.subgraphs.values():
                     yield from self._scope(inner, values)
