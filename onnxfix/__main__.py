@@ -31,7 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     import click
 
     from onnxfix.cli import cli
-    from onnxfix.cli._state import State
+    from onnxfix.cli._state import State, internal_error
     from onnxfix.errors import OnnxfixError
 
     for stream in (sys.stdout, sys.stderr):
@@ -59,8 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 2 * bool(stop.code)
     except Exception as error:
-        text = f"internal error in onnxfix: {type(error).__name__}: {error}; please report it, with --traceback to see where"
-        return _fail(state, text, 2)
+        return _fail(state, internal_error(error), 2)
     return result if isinstance(result, int) else 0
 
 

@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from onnxfix.errors import UsageError
+from onnxfix.cli._state import internal_error
+from onnxfix.errors import OnnxfixError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -65,9 +66,22 @@ def _expand_one(path: str, skip_suffix: str) -> Iterator[str]:
 
 def about(file: object, error: Exception) -> str:
     """The error's text, with the file's name in front where it says only which node or value of the model is meant."""
-    text = str(error)
+    text = str(error) if isinstance(error, OnnxfixError) else internal_error(error)
     name = _STDIN_NAME if file == STDIN else str(file)
     return text if isinstance(error, UsageError) or name in text else f"{name}: {text}"
+
+
+def failed(file: object, error: Exception, state: State) -> tuple[str, int]:
+    """Say what stopped the work on one file, so that the others can go on; the line and the exit code.
+
+    Raises:
+        Exception: `error` itself, where it concerns the whole run or its traceback was asked for.
+    """
+    if isinstance(error, BrokenPipeError) or (state.traceback and not isinstance(error, OnnxfixError)):
+        raise error
+    text = about(file, error)
+    state.error(text)
+    return text, error.exit_code if isinstance(error, OnnxfixError) else 2
 
 
 def open_model(path: str) -> LoadedModel:

@@ -70,6 +70,12 @@ class State:
         Console(sys.stderr, self.color).line((line,) if isinstance(line, str) else line)
 
 
+def internal_error(error: Exception) -> str:
+    """The one line for an error that is ours."""
+    what = f"{type(error).__name__}: {error}".rstrip(": ")
+    return f"internal error in onnxfix: {what}; please report it, with --traceback to see where"
+
+
 def current_state() -> State:
     """The state of the running command."""
     return click.get_current_context().find_root().ensure_object(State)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from onnxfix.cli._files import about, expand, open_or_skip, worst
+from onnxfix.cli._files import expand, failed, open_or_skip, worst
 from onnxfix.cli._options import parse_shapes
 from onnxfix.cli._settings import chosen_rules, chosen_targets
 from onnxfix.cli._state import State, current_state
@@ -113,10 +113,9 @@ def command(
             if isinstance(path, OnnxfixError):
                 raise path
             report = _lint(path, state, chosen, selection, shape_of, skip_pointers)
-        except OnnxfixError as error:
-            text = about(path, error)
-            state.error(text)
-            codes.append(error.exit_code)
+        except Exception as error:
+            text, code = failed(path, error, state)
+            codes.append(code)
             printer.unreadable(str(path), text)
             continue
         if report is not None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from onnxfix import __version__
-from onnxfix.cli._files import STDIN, about, expand, open_or_skip, worst
+from onnxfix.cli._files import STDIN, expand, failed, open_or_skip, worst
 from onnxfix.cli._options import parse_shapes
 from onnxfix.cli._settings import chosen_targets
 from onnxfix.cli._state import State, current_state
@@ -187,10 +187,9 @@ def command(
             if isinstance(file, OnnxfixError):
                 raise file
             code, entry = _repair(file, run)
-        except OnnxfixError as error:
-            text = about(file, error)
-            state.error(text)
-            code, entry = error.exit_code, {"path": str(file), "error": text}
+        except Exception as error:
+            text, code = failed(file, error, state)
+            entry = {"path": str(file), "error": text}
         if exit_non_zero_on_fix and code == 0 and entry is not None and entry["repair"]["output"] is not None:
             code = int(entry["repair"]["status"] != "clean")
         codes.append(code)
@@ -309,7 +308,7 @@ def _repair(file: str, run: _Run) -> tuple[int, dict[str, Any] | None]:
     report, outcome = _finish(loaded, report, data, target, output)
     if run.show:
         view = View(verbose=state.verbose > 0, quiet=state.quiet, options=run.words)
-        lines = repair_lines(report, view, outcome=outcome, diff=output.dry == "--diff")
+        lines = repair_lines(report, view, outcome=outcome, diff_to=str(target) if output.dry == "--diff" else "")
         state.out().lines([*lines, ()] if len(run.models) > 1 else lines)
     changes = data is not None and data != loaded.data
     code = {"clean": 0, "repaired": 0, "unproven": 3}.get(report.status, 1)

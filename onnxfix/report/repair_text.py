@@ -29,22 +29,22 @@ _STATUS_STYLES = {
 }
 
 
-def repair_lines(report: RepairReport, view: View, *, outcome: str, diff: bool = False) -> list[Line]:
+def repair_lines(report: RepairReport, view: View, *, outcome: str, diff_to: str = "") -> list[Line]:
     """The report of one model.
 
     Args:
         report: what the repair did.
         view: how much is shown.
         outcome: where the result was written, or why it was not.
-        diff: show the graph's differences as well.
+        diff_to: show the differences as well, between the model and a file of this name.
     """
     targets = ", ".join(target.target for target in report.before)
     lines: list[Line] = [((report.model.path, "bold"), "  ", (targets, "bold"), f"   {count(report.model.nodes, 'node')}")]
     if report.status != "clean":
         lines += _passes(report, view)
         lines += _declined(report.declined, view)
-        if diff:
-            lines += [(_diff_part(text),) for text in report.diff]
+        if diff_to:
+            lines += _diff(report, diff_to)
         lines += _proof(report)
         lines.append(
             (
@@ -58,8 +58,10 @@ def repair_lines(report: RepairReport, view: View, *, outcome: str, diff: bool =
     if report.remaining and report.status != "clean":
         lines += _remaining(report, view)
     what = "nothing to repair" if report.status == "clean" else report.status
-    reason = f": {report.reason}" if report.reason else ""
-    lines.append(((what, _STATUS_STYLES[report.status]), f"{reason}; {outcome}"))
+    reason = report.reason
+    if not reason and report.status in ("declined", "partial"):
+        reason = f"{count(report.remaining, 'error')} left"
+    lines.append(((what, _STATUS_STYLES[report.status]), f"{f': {reason}' if reason else ''}; {outcome}"))
     if not view.quiet and (text := _next(report, view)):
         lines.append((("Next:", "bold"), f" {text}"))
     return lines
@@ -85,34 +87,47 @@ def _passes(report: RepairReport, view: View) -> list[Line]:
 
 
 def _applied(fix: AppliedFix, others: int, label: str) -> list[Line]:
-    before = ", ".join(fix.removed) or fix.op_type
-    after = f" -> {', '.join(fix.added)}" if fix.added else " removed" if fix.removed else ""
+    before, after = ", ".join(fix.removed) or fix.op_type, ", ".join(fix.added)
+    if not before:
+        what = "the whole graph"
+    elif before == after:
+        what = f"{fix.path} {before} changed"
+    else:
+        what = f"{fix.path} {before}" + (f" -> {after}" if after else " removed" if fix.removed else "")
     more = f"   ({others} more like it)" if others else ""
     consent = f", allowed by --allow {fix.consent}" if fix.consent else ""
     return [
-        (f"{label:<{len(_INDENT)}}", (fix.rule, "bold"), f" {fix.applicability}  {fix.path} {before}{after}{more}"),
+        (f"{label:<{len(_INDENT)}}", (fix.rule, "bold"), f" {fix.applicability}  {what}{more}"),
         (f"{_INDENT}{fix.title}{consent}",),
     ]
 
 
 def _declined(declined: Sequence[DeclinedFix], view: View) -> list[Line]:
-    lines: list[Line] = []
-    groups: dict[tuple[str, ...], list[DeclinedFix]] = {}
+    # Rewrites that decline one node for one reason are one entry, and so are nodes that are declined alike.
+    rewrites: dict[tuple[str, str, str, str, str], dict[str, None]] = {}
     for item in declined:
-        same = (item.rule, item.rewrite, item.op_type, item.reason, item.consent)
-        groups.setdefault((*same, item.path) if view.verbose else same, []).append(item)
-    for items in groups.values():
-        first, others = items[0], len(items) - 1
-        more = f"   ({others} more like it)" if others else ""
-        allow = f"; --allow {first.consent} permits it" if first.consent else ""
-        lines.append(("declined  ", (first.rule, "bold"), f" {first.rewrite}  {first.path} {first.op_type}{more}"))
-        lines.append((f"{_INDENT}{first.reason}{allow}",))
+        rewrites.setdefault((item.rule, item.path, item.op_type, item.reason, item.consent), {})[item.rewrite] = None
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for (rule, path, op_type, reason, consent), names in rewrites.items():
+        same = (rule, ", ".join(names), op_type, reason, consent)
+        groups.setdefault((*same, path) if view.verbose else same, []).append(path)
+    lines: list[Line] = []
+    for (rule, which, op_type, reason, consent, *_), paths in groups.items():
+        where = f"{paths[0]} {op_type}" if op_type else "the whole graph"
+        more = f"   ({len(paths) - 1} more like it)" if len(paths) > 1 else ""
+        allow = f"; --allow {consent} permits it" if consent else ""
+        lines.append(("declined  ", (rule, "bold"), f" {which}  {where}{more}"))
+        lines.append((f"{_INDENT}{reason}{allow}",))
     return lines
 
 
-def _diff_part(text: str) -> str | tuple[str, str]:
-    style = {"+": "green", "-": "red", "@": "cyan"}.get(text[:1])
-    return (text, style) if style else text
+def _diff(report: RepairReport, name: str) -> list[Line]:
+    lines: list[Line] = [((f"--- {report.model.path}", "red"),), ((f"+++ {name}", "green"),)]
+    for text in report.diff:
+        if not text.startswith(("--- ", "+++ ")):
+            style = {"+": "green", "-": "red", "@": "cyan"}.get(text[:1])
+            lines.append(((text, style) if style else text,))
+    return lines if report.diff else []
 
 
 def _proof(report: RepairReport) -> list[Line]:
@@ -171,7 +186,7 @@ def _remaining(report: RepairReport, view: View) -> list[Line]:
             lines.append(("left for ", (target.target, "bold"), ": ", (target.verdict.value, STYLES[target.verdict])))
             groups = group(errors)
             for members in groups if view.limit is None else groups[: view.limit]:
-                lines += finding_lines(members, view)
+                lines += finding_lines(members, view, fix=False)
     return lines
 
 

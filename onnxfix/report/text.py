@@ -93,7 +93,7 @@ def _block(model: ModelInfo, report: TargetReport, view: View) -> list[Line]:
     return lines
 
 
-def finding_lines(members: Group, view: View) -> list[Line]:
+def finding_lines(members: Group, view: View, *, fix: bool = True) -> list[Line]:
     """A group of findings: what, why, the parser's words, since when it is accepted, where, and the fix."""
     finding = members.first
     others = len(members.findings) - 1
@@ -115,7 +115,7 @@ def finding_lines(members: Group, view: View) -> list[Line]:
     lines += [(f"  at {_where(each)}",) for each in (members.findings if view.verbose else members.findings[:1])]
     if view.verbose:
         lines += [(f"  evidence: {evidence.kind}, {evidence.ref}",) for evidence in finding.evidence]
-    if members.fix is not None:
+    if fix and members.fix is not None:
         lines.append((f"  fix: {members.fix.title}   [{members.fix.applicability}]",))
     return lines
 

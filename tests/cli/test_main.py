@@ -93,20 +93,22 @@ def test_global_options_may_follow_the_command(run: Any, folder: Path, fake_api:
     assert before.code == 0
 
 
-def test_an_internal_error_is_one_line_and_asks_for_a_report(run: Any, folder: Path, fake_api: FakeApi, capsys: Any) -> None:
+def test_an_internal_error_is_one_line_and_asks_for_a_report(run: Any, folder: Path, fake_api: FakeApi) -> None:
     def broken(*_: object, **__: object) -> None:
         raise KeyError("tensor")
 
-    fake_api.lint_model = broken  # type: ignore[method-assign,assignment]
     save(folder / "m.onnx")
-    result = run("lint", "-t", "trt5.1", "m.onnx")
-    assert result.code == 2
-    assert result.err == ("error: internal error in onnxfix: KeyError: 'tensor'; please report it, with --traceback to see where\n")
+    for name in ("lint_model", "repair_model"):
+        setattr(fake_api, name, broken)
+    ours = "internal error in onnxfix: KeyError: 'tensor'; please report it, with --traceback to see where\n"
+    for command in ("lint", "repair"):
+        result = run(command, "-t", "trt5.1", "m.onnx", "missing.onnx")
+        assert (result.code, result.err) == (2, f"error: m.onnx: {ours}error: missing.onnx: no such file\n")
+    result = run("targets", "--for", "m.onnx")
+    assert (result.code, result.err) == (2, f"error: {ours}")
 
 
 def test_traceback_is_shown_on_request_only(folder: Path) -> None:
-    result = child("lint", "missing.onnx", "-t", "trt5.1", "--traceback", cwd=folder)
-    assert result.returncode == 2
     result = child("targets", "trt9.9", "--traceback", cwd=folder)
     assert "Traceback" in result.stderr
     assert result.returncode == 2

@@ -99,7 +99,7 @@ PROOF = Proof(
 REPAIRED = RepairReport(
     model=model_info("models/yolo.onnx"),
     status="repaired",
-    passes=2,
+    passes=3,
     before=(target_report(UP, UP_2, INT64),),
     after=(target_report(INT64),),
     applied=(
@@ -115,6 +115,7 @@ REPAIRED = RepairReport(
             added=(),
             consent="OFX701",
         ),
+        AppliedFix(2, "OFX010", "list_initializers", "list the initializers", "exact", "graph", "", ""),
     ),
     declined=(),
     fidelity=Fidelity(412, 414, 410, 0, 2, 4, 30),
@@ -122,7 +123,7 @@ REPAIRED = RepairReport(
     output="models/yolo.fixed.onnx",
     output_sha256="b" * 64,
     notes=("input x was frozen to 1x3x8x8",),
-    diff=("--- models/yolo.onnx  graph/node[1]", "- [up] y = Resize (x)", "+ [up] y = MatMul (x, w)"),
+    diff=("--- before", "+++ after", "@@ -1 +1 @@", "- [up] y = Resize (x)", "+ [up] y = MatMul (x, w)"),
 )
 DECLINED = dataclasses.replace(
     REPAIRED,
@@ -131,6 +132,7 @@ DECLINED = dataclasses.replace(
     applied=(),
     declined=(
         DeclinedFix("OFX401", "resize_to_upsample", "graph/node[1]", "up", "Resize", 'mode is "cubic"'),
+        DeclinedFix("OFX401", "resize_to_gather", "graph/node[1]", "up", "Resize", 'mode is "cubic"'),
         DeclinedFix("OFX701", "resize_sizes_keep_batch", "graph/node[1]", "up", "Resize", "sizes begin with 1,1", "OFX701"),
         DeclinedFix("OFX701", "resize_sizes_keep_batch", "graph/node[7]", "up_2", "Resize", "sizes begin with 1,1", "OFX701"),
     ),
@@ -140,7 +142,7 @@ DECLINED = dataclasses.replace(
     output_sha256="",
     notes=(),
     diff=(),
-    reason="1 error is left",
+    passes=1,
 )
 UNPROVEN = dataclasses.replace(
     REPAIRED,
@@ -180,7 +182,9 @@ TEXTS = {
     "grouped_clean": grouped_lines(report(), View()),
     "statistics": statistics_lines([MATRIX, report(UP)], View()),
     "repair": repair_lines(REPAIRED, View(), outcome="written to models/yolo.fixed.onnx"),
-    "repair_verbose_diff": repair_lines(DRY, View(verbose=True), outcome="nothing written (--diff)", diff=True),
+    "repair_verbose_diff": repair_lines(
+        DRY, View(verbose=True), outcome="nothing written (--diff)", diff_to="models/yolo.fixed.onnx"
+    ),
     "repair_dry": repair_lines(DRY, View(options=("--allow", "OFX701")), outcome="nothing written (--dry-run)"),
     "repair_declined": repair_lines(DECLINED, View(), outcome="nothing written"),
     "repair_unproven": repair_lines(UNPROVEN, View(), outcome="nothing written"),
