@@ -206,7 +206,8 @@ def model_difference(wanted: onnx.ModelProto, got: onnx.ModelProto) -> str:
     left, right = _comparable(wanted), _comparable(got)
     if serialize(left) == serialize(right):
         return ""
-    return "\n".join(difflib.unified_diff(_text(left).splitlines(), _text(right).splitlines(), "good", "repaired", lineterm=""))
+    lines = difflib.unified_diff(_text(left).splitlines(), _text(right).splitlines(), "good", "repaired", lineterm="")
+    return "\n".join(lines) or "they differ in what ONNX text does not show: metadata, or the bits of a tensor"
 
 
 def _comparable(model: onnx.ModelProto) -> onnx.ModelProto:
@@ -222,13 +223,16 @@ def _comparable(model: onnx.ModelProto) -> onnx.ModelProto:
 def _comparable_graph(graph: onnx.GraphProto) -> onnx.GraphProto:
     copy = onnx.GraphProto(name="g", input=graph.input, output=graph.output)
     for value in (*copy.input, *copy.output):
-        value.doc_string = ""
+        value.ClearField("doc_string")
     copy.initializer.extend(sorted(map(_comparable_tensor, graph.initializer), key=lambda tensor: str(tensor.name)))
     copy.sparse_initializer.extend(graph.sparse_initializer)
     for node in graph.node:
         entry = copy.node.add()
         entry.CopyFrom(node)
-        entry.doc_string = ""
+        entry.ClearField("doc_string")
+        for field in ("name", "domain", "overload"):  # empty and absent mean the same
+            if not getattr(node, field):
+                entry.ClearField(field)
         marks = [item for item in node.metadata_props if item.key != RULE_KEY]
         del entry.metadata_props[:]
         entry.metadata_props.extend(marks)
@@ -241,7 +245,7 @@ def _comparable_graph(graph: onnx.GraphProto) -> onnx.GraphProto:
 def _comparable_attribute(attribute: onnx.AttributeProto) -> onnx.AttributeProto:
     copy = onnx.AttributeProto()
     copy.CopyFrom(attribute)
-    copy.doc_string = ""
+    copy.ClearField("doc_string")
     if attribute.HasField("t"):
         copy.t.CopyFrom(_comparable_tensor(attribute.t))
         copy.t.name = ""

@@ -1,0 +1,101 @@
+"""Targets are names in an order, found by id, alias, patch release or range; no record is never support."""
+
+import pytest
+
+from onnxfix.errors import UsageError
+from onnxfix.targets import all_targets, find_target, find_targets, first_accepting, op_support, resolve
+
+
+def ids(expression: str) -> list[str]:
+    return [target.id for target in find_targets(expression)]
+
+
+def test_releases_of_a_family_stand_in_the_order_of_their_numbers() -> None:
+    for family in ("trt", "rtx"):
+        numbers = [tuple(map(int, t.id[3:].split("-")[0].split("."))) for t in all_targets() if t.family == family]
+        assert numbers == sorted(numbers)
+        assert numbers
+    assert [target.position for target in all_targets()] == list(range(len(all_targets())))
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        ("trt5.1", "trt5.1"),
+        ("5.1", "trt5.1"),
+        ("TRT5.1", "trt5.1"),
+        (" trt5.1 ", "trt5.1"),
+        ("5.1.5", "trt5.1"),
+        ("trt7.1.3.0", "trt7.1"),
+        ("JetPack4.5.1", "trt7.1"),
+        ("rtx", "rtx1.7"),
+        ("rtx1.7.1.116", "rtx1.7"),
+    ],
+)
+def test_a_target_is_found_by_id_number_patch_release_and_alias(name: str, wanted: str) -> None:
+    assert find_target(name).id == wanted
+
+
+def test_every_alias_is_a_name() -> None:
+    for target in all_targets():
+        assert all(find_target(alias) is target for alias in target.aliases)
+
+
+@pytest.mark.parametrize("name", ["trt5", "5", "1.7", "trt5.10", "tensorrt5.1", "", "trt5.1x"])
+def test_other_names_are_refused_with_the_known_ones(name: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        find_target(name)
+    assert f"unknown target {name!r}" in str(caught.value)
+    assert "Known: trt5.1, trt7.1, rtx1.7" in str(caught.value)
+
+
+def test_a_typing_error_gets_a_suggestion() -> None:
+    with pytest.raises(UsageError, match=r"did you mean 'trt7\.1'\?"):
+        find_target("trt71")
+
+
+@pytest.mark.parametrize(
+    ("expression", "wanted"),
+    [
+        ("all", [target.id for target in all_targets()]),
+        ("..", [target.id for target in all_targets()]),
+        ("trt5.1..trt7.1", ["trt5.1", "trt7.1"]),
+        ("5.1..7.1", ["trt5.1", "trt7.1"]),
+        ("trt5.1..trt5.1", ["trt5.1"]),
+        ("trt7.1..", ["trt7.1"]),
+        ("..trt7.1", ["trt5.1", "trt7.1"]),
+        ("..rtx1.7", ["rtx1.7"]),
+        ("trt5.1..jetpack4.5", ["trt5.1", "trt7.1"]),
+    ],
+)
+def test_a_range_holds_both_ends_and_stays_in_its_family(expression: str, wanted: list[str]) -> None:
+    assert ids(expression) == wanted
+
+
+@pytest.mark.parametrize("expression", ["trt7.1..trt5.1", "trt5.1..rtx1.7"])
+def test_a_range_backwards_or_across_families_is_refused(expression: str) -> None:
+    with pytest.raises(UsageError, match="is empty; write the older release first, both of one family"):
+        find_targets(expression)
+
+
+def test_several_expressions_give_each_target_once_oldest_first() -> None:
+    assert [target.id for target in resolve(("rtx1.7, trt7.1", "5.1..7.1", ","))] == ["trt5.1", "trt7.1", "rtx1.7"]
+    assert resolve(()) == ()
+
+
+def test_what_is_not_recorded_is_not_supported() -> None:
+    for target in all_targets():
+        assert op_support("", "NoSuchOperator", target) is None
+        assert op_support("com.acme", "Relu", target) is None
+
+
+def test_the_first_accepting_release_is_a_later_one_of_the_same_family() -> None:
+    old, new, rtx = (find_target(name) for name in ("trt5.1", "trt7.1", "rtx1.7"))
+    assert first_accepting("", "Resize", old) == new
+    assert first_accepting("", "Resize", new) is None
+    assert first_accepting("", "Resize", rtx) is None
+    assert first_accepting("", "NoSuchOperator", old) is None
+
+
+def test_an_implicit_batch_belongs_to_old_releases_alone() -> None:
+    assert [target.id for target in all_targets() if target.implicit_batch] == ["trt5.1"]
