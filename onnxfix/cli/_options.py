@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from onnxfix.errors import UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def parse_shapes(values: tuple[str, ...], option: str = "--shape") -> dict[str, tuple[int, ...]]:
@@ -25,3 +30,24 @@ def parse_shapes(values: tuple[str, ...], option: str = "--shape") -> dict[str, 
             raise UsageError(f"{option} {value}: input {name} has a shape already")
         shapes[name] = tuple(int(size) for size in sizes)
     return shapes
+
+
+def read_inputs(path: Path) -> dict[str, Any]:
+    """The arrays of an .npz file by name.
+
+    Raises:
+        UsageError: it is missing, or no file of plain arrays.
+    """
+    import zipfile
+
+    import numpy as np
+
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            if not hasattr(archive, "files"):
+                raise UsageError(f"{path}: is one array; write named arrays with numpy.savez")
+            return {name: archive[name] for name in archive.files}
+    except FileNotFoundError:
+        raise UsageError(f"{path}: no such file") from None
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise UsageError(f"{path}: no .npz file of plain arrays ({error})") from None

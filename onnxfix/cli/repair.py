@@ -12,8 +12,8 @@ import click
 
 from onnxfix import __version__
 from onnxfix.cli._files import STDIN, expand, failed, open_or_skip, worst
-from onnxfix.cli._options import parse_shapes
-from onnxfix.cli._settings import chosen_targets
+from onnxfix.cli._options import parse_shapes, read_inputs
+from onnxfix.cli._settings import chosen_rules, chosen_targets
 from onnxfix.cli._state import State, current_state
 from onnxfix.errors import OnnxfixError, UsageError
 
@@ -152,7 +152,6 @@ def command(
             "`onnxfix targets` lists them"
         )
     from onnxfix.api import RepairOptions
-    from onnxfix.cli.verify import _read_inputs
     from onnxfix.rules.select import check_prefixes
 
     level, consent = _allowed(allow)
@@ -161,11 +160,12 @@ def command(
         consent=consent,
         only=check_prefixes(only, "--only"),
         skip=check_prefixes(skip, "--skip"),
+        selection=chosen_rules(config),
         verify=not no_verify,
         samples=samples,
         seed=seed,
         shapes=parse_shapes(shapes),
-        inputs=_read_inputs(Path(inputs_file)) if inputs_file is not None else None,
+        inputs=read_inputs(Path(inputs_file)) if inputs_file is not None else None,
         rtol=rtol,
         atol=atol,
         max_passes=max_passes,

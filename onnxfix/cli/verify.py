@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from onnxfix import __version__
-from onnxfix.cli._options import parse_shapes
+from onnxfix.cli._options import parse_shapes, read_inputs
 from onnxfix.cli._state import current_state
-from onnxfix.errors import UsageError
+from onnxfix.report.console import escape
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,6 +55,7 @@ def command(
     option; 3: a model that cannot be run here.
     """
     from onnxfix.model.load import load_model
+    from onnxfix.report.json import output_entry, proof_entry
     from onnxfix.verify.prove import bisect as first_failing
     from onnxfix.verify.prove import prove
 
@@ -67,7 +67,7 @@ def command(
         "samples": samples,
         "seed": seed,
         "shapes": shape_of,
-        "inputs": _read_inputs(inputs_file) if inputs_file is not None else None,
+        "inputs": read_inputs(inputs_file) if inputs_file is not None else None,
         "rtol": rtol,
         "atol": atol,
     }
@@ -82,10 +82,10 @@ def command(
             "tool": {"name": "onnxfix", "version": __version__},
             "run": {"exit_code": exit_code},
             "models": [{"path": str(model.path), "sha256": model.sha256, "size": len(model.data)} for model in (before, after)],
-            "verify": proof_as_json(proof),
+            "verify": proof_entry(proof),
         }
         if bisect:
-            report["first_difference"] = _output_as_json(culprit) if culprit is not None else None
+            report["first_difference"] = output_entry(culprit) if culprit is not None else None
         click.echo(json.dumps(report, indent=2))
     else:
         lines = _lines(first, second, proof, metric)
@@ -100,62 +100,11 @@ def _counter(show: Callable[[str], None]) -> Callable[[int, int], None]:
     return lambda done, total: show(f"sample {done} of {total}" if done < total else "")
 
 
-def _read_inputs(path: Path) -> dict[str, Any]:
-    import zipfile
-
-    import numpy as np
-
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            if not hasattr(archive, "files"):
-                raise UsageError(f"{path}: is one array; write named arrays with numpy.savez")
-            return {name: archive[name] for name in archive.files}
-    except FileNotFoundError:
-        raise UsageError(f"{path}: no such file") from None
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise UsageError(f"{path}: no .npz file of plain arrays ({error})") from None
-
-
-def proof_as_json(proof: Proof) -> dict[str, Any]:
-    """The `verify` object of a report."""
-    from onnxfix.verify.compare import RTOL
-
-    types = sorted({output.dtype for output in proof.outputs})
-    rtol = {name: RTOL[name] if proof.rtol is None else proof.rtol for name in types if name in RTOL}
-    return {
-        "passed": proof.passed,
-        "samples": proof.samples,
-        "seed": proof.seed,
-        "bindings": [dict(binding) for binding in proof.bindings],
-        "outputs": [_output_as_json(output) for output in proof.outputs],
-        "budget": {"exact": proof.exact, "rtol": rtol, "atol": proof.atol},
-        "note": proof.note,
-    }
-
-
-def _output_as_json(output: OutputProof) -> dict[str, Any]:
-    def number(value: float) -> float | None:
-        # JSON knows no infinity.
-        return value if math.isfinite(value) else None
-
-    return {
-        "name": output.name,
-        "dtype": output.dtype,
-        "shape": list(output.shape),
-        "max_abs": number(output.max_abs),
-        "max_rel": number(output.max_rel),
-        "cosine": number(output.cosine),
-        "ulp_max": output.ulp_max,
-        "passed": output.passed,
-        "message": output.message,
-    }
-
-
 def _lines(first: Path, second: Path, proof: Proof, metric: str | None) -> list[str]:
-    lines = [f"{first} against {second}: {proof.samples} samples, seed {proof.seed}"]
+    lines = [f"{escape(str(first))} against {escape(str(second))}: {proof.samples} samples, seed {proof.seed}"]
     lines += [f"  {_line(output, metric)}" for output in proof.outputs]
     if proof.note:
-        lines.append(f"note: {proof.note}")
+        lines.append(f"note: {escape(proof.note)}")
     lines.append("equal within the budget" if proof.passed else "different")
     return lines
 
@@ -169,6 +118,6 @@ def _line(output: OutputProof, metric: str | None) -> str:
     }
     shown = ", ".join(text for name, text in figures.items() if text and metric in (None, name))
     verdict = "equal" if output.passed else "DIFFERS"
-    text = f"{output.name} ({output.dtype} {list(output.shape)}): {verdict}"
+    text = f"{escape(output.name)} ({output.dtype} {list(output.shape)}): {verdict}"
     text += f"  {shown}" if shown and output.dtype else ""
-    return text + (f"  {output.message}" if output.message else "")
+    return text + (f"  {escape(output.message)}" if output.message else "")

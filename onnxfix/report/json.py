@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from onnxfix.results import DeclinedFix, LintReport, ModelInfo, RepairReport, TargetReport
     from onnxfix.rules.finding import Finding
+    from onnxfix.verify.compare import OutputProof
     from onnxfix.verify.prove import Proof
 
 SCHEMA = "onnxfix-report/1"
@@ -89,28 +90,34 @@ def repair_entry(report: RepairReport) -> dict[str, Any]:
     }
 
 
+def output_entry(output: OutputProof) -> dict[str, Any]:
+    """The figures of one output."""
+    return {
+        "name": output.name,
+        "dtype": output.dtype,
+        "shape": list(output.shape),
+        "max_abs": _finite(output.max_abs),
+        "max_rel": _finite(output.max_rel),
+        "cosine": _finite(output.cosine),
+        "ulp_max": output.ulp_max,
+        "passed": output.passed,
+        "message": output.message,
+    }
+
+
 def proof_entry(proof: Proof) -> dict[str, Any]:
-    """The figures of a numeric comparison; what is no finite number is null."""
+    """The figures of a numeric comparison; what is no finite number is null. `rtol` is given by element type."""
+    from onnxfix.verify.compare import RTOL
+
+    types = sorted({output.dtype for output in proof.outputs})
+    rtol = {name: RTOL[name] if proof.rtol is None else proof.rtol for name in types if name in RTOL}
     return {
         "passed": proof.passed,
         "samples": proof.samples,
         "seed": proof.seed,
         "bindings": [dict(binding) for binding in proof.bindings],
-        "outputs": [
-            {
-                "name": output.name,
-                "dtype": output.dtype,
-                "shape": list(output.shape),
-                "max_abs": _finite(output.max_abs),
-                "max_rel": _finite(output.max_rel),
-                "cosine": _finite(output.cosine),
-                "ulp_max": output.ulp_max,
-                "passed": output.passed,
-                "message": output.message,
-            }
-            for output in proof.outputs
-        ],
-        "budget": {"exact": proof.exact, "rtol": proof.rtol, "atol": proof.atol},
+        "outputs": [output_entry(output) for output in proof.outputs],
+        "budget": {"exact": proof.exact, "rtol": rtol, "atol": proof.atol},
         "note": proof.note,
     }
 

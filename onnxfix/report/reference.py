@@ -270,7 +270,17 @@ def targets_rows(targets: Iterable[Target]) -> list[list[str]]:
         parsed = sum(support.status == "yes" for support in supports)
         recorded = f"{parsed} of {len(supports)} parsed"
         aliases = ", ".join(target.aliases)
-        rows.append([target.id, target.released, f"≤ {target.max_opset}", target.batch, recorded, aliases, target.title])
+        rows.append(
+            [
+                target.id,
+                target.released,
+                f"≤ {target.max_opset}" if target.max_opset else "?",
+                target.batch,
+                recorded,
+                aliases,
+                target.title,
+            ]
+        )
     return rows
 
 

@@ -93,7 +93,8 @@ class Driver:
         shadowed: set[str] = set()
         for target in self.targets:
             found, behind = lint_shadowed(view, facts, target)
-            findings.extend(found)
+            selection = self.options.selection
+            findings.extend(found if selection is None else selection.apply(found))
             shadowed |= behind
         return facts, findings, shadowed
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import onnx
 
 from onnxfix.model.dims import Poly
 from onnxfix.rewrites._linear import matmul_along
@@ -54,11 +55,14 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Decline | None
         kernel = [b - (a - 1) * s for b, a, s in zip(before, sizes, strides, strict=True)]
         region.replace(region.layer(pool, "pool", [x], kernel_shape=kernel, strides=strides))
     elif average:
+        dtype = facts.dtype(region.proto.input[0])
+        if dtype not in (onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16, onnx.TensorProto.DOUBLE):
+            return Decline(f"the data is {facts.dtype_name(region.proto.input[0])}")
         for axis, (b, a) in enumerate(zip(before, sizes, strict=True), 2):
             matrix = np.zeros((a, b), np.float32)
             for row, (start, end) in enumerate(windows(b, a)):
                 matrix[row, start:end] = 1 / (end - start)
-            x = matmul_along(region, x, 4, axis, matrix)
+            x = matmul_along(region, x, 4, axis, matrix.astype(onnx.helper.tensor_dtype_to_np_dtype(dtype)))
         region.replace(x)
     else:
         _maximum(region, x, before, sizes)

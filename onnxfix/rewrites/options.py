@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from onnxfix.rules.select import Selection
+
 LEVELS = ("exact", "equivalent", "approximate")
 
 
@@ -22,6 +24,7 @@ class RepairOptions:
         consent: codes of rules whose fixes may change what the file says.
         only: fix findings of these codes (prefixes) alone; empty: of all.
         skip: leave findings of these codes (prefixes).
+        selection: the rules that count at all; findings of others are neither fixed nor in the way.
         verify: prove the result by running both models.
         samples: how many inputs the proof tries.
         seed: of the inputs.
@@ -37,6 +40,7 @@ class RepairOptions:
     consent: frozenset[str] = frozenset()
     only: tuple[str, ...] = ()
     skip: tuple[str, ...] = ()
+    selection: Selection | None = None
     verify: bool = True
     samples: int = 8
     seed: int = 0

@@ -185,14 +185,13 @@ class _Linter:
             )
 
     def _unrecorded(self, node: Node) -> Finding:
-        operator = f"{node.domain}::{node.op_type}" if node.domain else node.op_type
         registered = self.target.registered
         if registered is not None and node.op_type not in registered:
             plugin = self.target.unregistered == "plugin"
             code = "OFX103" if plugin and node.domain not in ("", "org.pytorch.aten") else "OFX101"
             text = f"has no importer in {self.target.id}" + (" and no plugin of that name comes with it" if plugin else "")
             return self._make(code, node, text, message=self.target.unregistered_message.replace("{op}", node.op_type))
-        return self._make("OFX005", node, f"nothing is recorded of {operator} for {self.target.id}", unknown=True)
+        return self._make("OFX005", node, f"has no record for {self.target.id}, so nobody knows", unknown=True)
 
     def _refused_text(self, node: Node, support: OpSupport) -> str:
         if support.status == "plugin":

@@ -46,7 +46,8 @@ class ValueRef:
     shape: tuple[str, ...] | None
 
     def __str__(self) -> str:
-        return f"{self.dtype.lower()} {'[' + ','.join(self.shape) + ']' if self.shape is not None else '[…]'}"
+        name = {"FLOAT": "float32", "DOUBLE": "float64"}.get(self.dtype, self.dtype.lower())
+        return f"{name} {'[' + ','.join(self.shape) + ']' if self.shape is not None else '[…]'}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ class Target:
         position: place in the order of the releases, oldest first.
         family: `trt` or `rtx`; ranges stay within one.
         batch: `implicit` where axis 0 is no axis of the network's tensors.
-        max_opset: the newest ONNX opset that the release documents.
+        max_opset: the newest ONNX opset that the release documents; 0 where it documents none.
         input_types: element types that a graph input may have (names of TensorProto.DataType).
         output_types: element types that a graph output may have.
         weight_types: element types that an initializer may have; empty where all are taken.
@@ -99,7 +99,7 @@ def _read_target(data: object, position: int, where: str) -> Target:
         aliases=table.strings("aliases", []),
         released=table.take("released", str),
         batch=table.one_of("batch", ("implicit", "explicit")),
-        max_opset=table.take("max_opset", int),
+        max_opset=table.take("max_opset", int, 0),
         input_types=frozenset(table.strings("input_types")),
         output_types=frozenset(table.strings("output_types")),
         weight_types=frozenset(table.strings("weight_types", [])),

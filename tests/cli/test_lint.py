@@ -113,7 +113,7 @@ def test_targets_come_from_options_variables_and_files(
         monkeypatch.setenv("ONNXFIX_TARGETS", "trt5.1..trt7.1")
     elif source == "file":
         (models / "onnxfix.toml").write_text('targets = ["trt7.1", "5.1"]')
-    options = ["-t", "jetpack4.2", "--target", "trt7.1"] if source == "option" else []
+    options = ["-t", "jetpack4.2.2", "--target", "trt7.1"] if source == "option" else []
     run("lint", *options, "good.onnx")
     assert [target.id for target in fake_api.calls[-1]["targets"]] == ["trt5.1", "trt7.1"]
 

@@ -124,7 +124,7 @@ def test_targets_are_listed_in_order(run: Any) -> None:
 
 
 def test_one_target_shows_its_facts_and_operators(run: Any) -> None:
-    entry = run("targets", "jetpack4.2", "-f", "json").json
+    entry = run("targets", "jetpack4.2.2", "-f", "json").json
     assert (entry["id"], entry["batch"]) == ("trt5.1", "implicit")
     assert "Resize" in entry["operators"]["not parsed"]
     assert "Resize" in run("targets", "trt5.1").out
