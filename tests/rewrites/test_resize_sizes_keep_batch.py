@@ -1,0 +1,70 @@
+"""torch 1.3's Resize, whose sizes begin with 1,1: after the repair it is the Resize that was meant."""
+
+import numpy as np
+import onnx
+import pytest
+
+from .harness import applied, ask, noise, ops, repair, rewrite, run, same_bits
+from .resizes import resize
+
+HOW = {"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
+
+
+@pytest.mark.parametrize(("before", "after"), [((4, 6), (8, 12)), ((5, 7), (11, 8)), ((8, 8), (4, 3)), ((6, 6), (6, 6))])
+def test_batch_and_channels_are_kept(before: tuple[int, int], after: tuple[int, int]) -> None:
+    x = noise((2, 3, *before))
+    result = rewrite(resize(x.shape, sizes=[1, 1, *after], **HOW), "resize_sizes_keep_batch")
+    meant = resize(x.shape, sizes=[2, 3, *after], **HOW)
+    same_bits(run(meant, {"x": x}), run(result, {"x": x}))
+
+
+@pytest.mark.parametrize(("before", "after"), [((4, 6), (8, 12)), ((5, 7), (11, 8)), ((9, 31), (50, 47))])
+def test_with_a_dynamic_batch_they_become_scales(before: tuple[int, int], after: tuple[int, int]) -> None:
+    model = resize(("n", 3, *before), sizes=[1, 1, *after], **HOW)
+    result = rewrite(model, "resize_sizes_keep_batch")
+    assert len(result.graph.node[0].input) == 3
+    for batch in (1, 3):
+        x = noise((batch, 3, *before))
+        got = run(result, {"x": x})["y"]
+        assert got.shape == (batch, 3, *after)
+        same_bits(run(resize(x.shape, sizes=[batch, 3, *after], **HOW), {"x": x}), {"y": got})
+
+
+def test_it_declines_with_the_reason() -> None:
+    assert ask(resize((1, "c", 4, 4), sizes=[1, 1, 8, 8], **HOW), "resize_sizes_keep_batch") == (
+        "the sizes or the channels are computed at run time"
+    )
+    assert ask(resize(("n", 3, "h", 4), sizes=[1, 1, 8, 8], **HOW), "resize_sizes_keep_batch") == (
+        "height and width are dynamic, so no scales give these sizes"
+    )
+
+
+def test_nothing_happens_without_consent_and_the_consent_is_shown_with_it() -> None:
+    model = resize((2, 3, 4, 4), sizes=[1, 1, 8, 8], **HOW)
+    model.graph.output[0].type.tensor_type.shape.ClearField("dim")
+    for name in "abcd":
+        model.graph.output[0].type.tensor_type.shape.dim.add(dim_param=name)
+    report, result = repair(model)
+    assert (report.status, result) == ("declined", None)
+    assert ("OFX701", "OFX701") in {(item.rule, item.consent) for item in report.declined}
+    report, result = repair(model, consent=frozenset({"OFX701"}))
+    assert report.status == "repaired"
+    assert result is not None
+    assert ops(result) == ["Upsample"]
+    assert applied(report)[0] == "resize_sizes_keep_batch"
+    assert [fix.consent for fix in report.applied if fix.rewrite == "resize_sizes_keep_batch"] == ["OFX701"]
+    x = noise((2, 3, 4, 4))
+    same_bits(run(resize(x.shape, sizes=[2, 3, 8, 8], **HOW), {"x": x}), run(result, {"x": x}))
+
+
+def test_one_channel_of_one_image_is_no_mistake() -> None:
+    report, result = repair(resize((1, 1, 4, 4), sizes=[1, 1, 8, 8], **HOW))
+    assert report.status == "repaired"
+    assert result is not None
+    assert "resize_sizes_keep_batch" not in applied(report)
+
+
+def test_integer_data_is_no_reason_to_decline() -> None:
+    x = (noise((2, 3, 4, 4)) * 100).astype(np.int32)
+    model = resize(x.shape, sizes=[1, 1, 8, 8], dtype=onnx.TensorProto.INT32, **HOW)
+    assert run(rewrite(model, "resize_sizes_keep_batch"), {"x": x})["y"].shape == (2, 3, 8, 8)
