@@ -45,7 +45,7 @@ def _forget() -> None:
         target.all_targets,
         target._by_name,
     ):
-        function.cache_clear()  # type: ignore[attr-defined]
+        function.cache_clear()
 
 
 @pytest.fixture
