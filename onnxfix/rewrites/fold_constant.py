@@ -1,17 +1,19 @@
 """Store the value that a node always computes as an initializer of the same name.
 
-Guard: one output, which is no graph output, of at most MAX_ELEMENTS elements. Bit-equal: the numbers are those that onnx's
-reference computes, or exact integer arithmetic on static shapes.
+Guard: one output, which is no graph output, of at most MAX_ELEMENTS elements. Bit-equal: the numbers are those that onnxruntime
+computes, or exact integer arithmetic on static shapes.
 """
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx
 
 from onnxfix.rewrites._region import Change, Decline
+from onnxfix.rewrites._values import constant_value
 
 if TYPE_CHECKING:
     from onnxfix.model.facts import ScopeFacts
@@ -30,8 +32,11 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Change | Decli
         return Decline("the node makes a graph output")
     if not facts.is_constant(names[0]):
         return Decline("the value depends on an input")
-    array = facts.constant(names[0])
+    shape = facts.static_shape(names[0])
+    if shape is not None and math.prod(shape) > MAX_ELEMENTS:
+        return Decline(f"the value has {math.prod(shape)} elements")
+    array = constant_value(facts, names[0])
     if array is None or array.size > MAX_ELEMENTS:
-        return Decline("the value is too large, or onnx's reference cannot compute it")
+        return Decline("the value is too large, or nothing here can compute it")
     tensor = onnx.numpy_helper.from_array(np.ascontiguousarray(array).reshape(array.shape), names[0])
     return Change(region.scope, region.index, [], [tensor])

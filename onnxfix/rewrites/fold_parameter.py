@@ -20,6 +20,7 @@ import onnx
 from onnxfix.model._arithmetic import EVALUATED
 from onnxfix.model.dims import Poly, divide
 from onnxfix.rewrites._region import Change, Decline
+from onnxfix.rewrites._values import constant_value
 
 if TYPE_CHECKING:
     from onnxfix.model.dims import Number
@@ -30,9 +31,14 @@ if TYPE_CHECKING:
 TO_THE_END = 2**31 - 1
 # The inputs of an operator that are parameters rather than data.
 PARAMETERS = {
+    "BatchNormalization": (1, 2, 3, 4),
     "Clip": (1, 2),
     "ConstantOfShape": (0,),
+    "Conv": (1, 2),
+    "ConvTranspose": (1, 2),
     "Expand": (1,),
+    "Gemm": (1, 2),
+    "InstanceNormalization": (1, 2),
     "PRelu": (1,),
     "Pad": (1, 2),
     "ReduceSum": (1,),
@@ -100,7 +106,7 @@ def _fold(end: Region, facts: ScopeFacts, slot: int) -> Decline | None:
         if end.proto.op_type in ("Resize", "Upsample")
         else _LABELS.get((end.proto.op_type, slot), f"input{slot}")
     )
-    numbers = facts.constant(name) if facts.is_constant(name) else facts.numbers(name)
+    numbers = constant_value(facts, name) if facts.is_constant(name) else facts.numbers(name)
     if numbers is not None:
         end.set_input(slot, label, numbers.astype(onnx.helper.tensor_dtype_to_np_dtype(facts.dtype(name))))
         return None
@@ -118,6 +124,18 @@ def _fold(end: Region, facts: ScopeFacts, slot: int) -> Decline | None:
 
 
 _LABELS = {
+    ("BatchNormalization", 1): "scale",
+    ("BatchNormalization", 2): "bias",
+    ("BatchNormalization", 3): "mean",
+    ("BatchNormalization", 4): "variance",
+    ("Conv", 1): "weight",
+    ("Conv", 2): "bias",
+    ("ConvTranspose", 1): "weight",
+    ("ConvTranspose", 2): "bias",
+    ("Gemm", 1): "weight",
+    ("Gemm", 2): "bias",
+    ("InstanceNormalization", 1): "scale",
+    ("InstanceNormalization", 2): "bias",
     ("Reshape", 1): "shape",
     ("Slice", 1): "starts",
     ("Slice", 2): "ends",

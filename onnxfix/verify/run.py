@@ -84,6 +84,8 @@ class _Session:
         options.inter_op_num_threads = 1
         options.use_deterministic_compute = True
         options.log_severity_level = 4
+        # packed constant weights take another kernel, which rounds differently from the one for weights computed at run time
+        options.add_session_config_entry("session.disable_prepacking", "1")
         if base_dir is not None:
             folder = str(base_dir.resolve())
             options.add_session_config_entry("session.model_external_initializers_file_folder_path", folder)
