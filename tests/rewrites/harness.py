@@ -112,6 +112,7 @@ def run(model: onnx.ModelProto, feeds: Mapping[str, np.ndarray]) -> Arrays:
     options = ort.SessionOptions()
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 4
+    options.add_session_config_entry("session.disable_prepacking", "1")  # packed constants are multiplied by another kernel
     options.intra_op_num_threads = 1
     session = ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
     names = [value.name for value in session.get_outputs()]
