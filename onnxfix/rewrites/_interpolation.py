@@ -8,7 +8,7 @@ Source: the operator's specification, onnx/defs/tensor/defs.cc, Resize-10 to Res
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -69,6 +69,9 @@ def interpolation_of(region: Region) -> Interpolation | Decline:
     if isinstance(axes, Decline):
         return axes
     mode = text("mode", "nearest")
+    if old and any(axis.scale < 1 for axis in axes) and (mode == "nearest" or proto.op_type == "Upsample"):
+        # Upsample wants scales from 1 on; of a nearest Resize-10 onnxruntime takes the ceiling where PyTorch took the floor
+        return Decline("before opset 11 ONNX does not say which elements it reads when it shrinks")
     return Interpolation(
         mode={"bilinear": "linear", "trilinear": "linear"}.get(mode, mode),
         coordinates=coordinates,
@@ -190,7 +193,7 @@ def axis_matrix(axis: Axis, how: Interpolation) -> np.ndarray:
         return matrix.astype(F32)
     low = np.floor(place)
     taps = np.stack([low + offset for offset in (-1, 0, 1, 2)])
-    weights = _cubic(np.abs(taps - place), how.cubic_a)
+    weights = _cubic((place - low).astype(F32), F32(how.cubic_a))
     if how.exclude_outside:
         weights[(taps < 0) | (taps > last)] = 0
         weights /= weights.sum(axis=0)
@@ -199,7 +202,17 @@ def axis_matrix(axis: Axis, how: Interpolation) -> np.ndarray:
     return matrix.astype(F32)
 
 
-def _cubic(distance: np.ndarray, a: float) -> np.ndarray:
-    near = ((a + 2) * distance - (a + 3)) * distance**2 + 1
-    far = a * (((distance - 5) * distance + 8) * distance - 4)
-    return np.where(distance <= 1, near, np.where(distance < 2, far, 0.0))
+def _cubic(part: np.ndarray, a: np.float32) -> np.ndarray:
+    """Weights of the four taps around a position, in float32 and in onnxruntime's order of operations: shape [4, after].
+
+    The terms are up to 8*a while the weights are below 1, so another order differs by more than one rounding.
+    """
+    one, two = F32(1), F32(2)
+
+    def far(distance: np.ndarray) -> Any:
+        return ((a * distance - F32(5) * a) * distance + F32(8) * a) * distance - F32(4) * a
+
+    def near(distance: np.ndarray) -> Any:
+        return ((a + two) * distance - (a + F32(3))) * distance * distance + one
+
+    return np.stack([far(part + one), near(part), near(one - part), far(two - part)])

@@ -35,7 +35,7 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Decline | None
         operator = next((item.s.decode() for item in region.proto.attribute if item.name == "operator"), "")
     if operator not in ("adaptive_avg_pool2d", "adaptive_max_pool2d"):
         return Decline(f"the ATen operator {operator!r} has no rewrite")
-    if any(region.proto.output[1:]):
+    if any(name in facts.scope.outputs or facts.scope.consumers.get(name) for name in region.proto.output[1:]):
         return Decline("the indices of an adaptive maximum have no equal form")
     shape = facts.shape(region.proto.input[0])
     sizes = _output_sizes(region, facts)

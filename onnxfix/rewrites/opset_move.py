@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from onnxfix.rewrites._edit import apply_changes
 from onnxfix.rewrites._region import Decline, Region
-from onnxfix.rewrites.lowering import _general, axes, clip, reshape, resize, slice, softmax
+from onnxfix.rewrites.lowering import _general, axes, clip, pad, pool, reshape, resize, slice, softmax
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,8 +22,11 @@ if TYPE_CHECKING:
     from onnxfix.rewrites._region import Change, Names
 
 LOWERINGS: dict[str, Callable[[Region, int], Decline | None]] = {
+    "AveragePool": pool.lower,
     "Clip": clip.lower,
     "LogSoftmax": softmax.lower,
+    "MaxPool": pool.lower,
+    "Pad": pad.lower,
     "ReduceSum": axes.lower,
     "Reshape": reshape.lower,
     "Resize": resize.lower,
