@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import onnx
 
-from onnxfix.model import constants
-
 if TYPE_CHECKING:
     from onnxfix.model.facts import ScopeFacts
 

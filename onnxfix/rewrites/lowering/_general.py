@@ -70,7 +70,9 @@ def _attributes(region: Region, new: onnx.defs.OpSchema, old: onnx.defs.OpSchema
             continue
         known = new.attributes.get(attribute.name)
         default = known.default_value if known is not None else None
-        if default is None or not default.name or not _equal(attribute, default):
+        # the schema gives no default where its length depends on the rank
+        neutral = attribute.name == "dilations" and all(item == 1 for item in attribute.ints)
+        if not neutral and (default is None or not default.name or not _equal(attribute, default)):
             return Decline(f"{region.proto.op_type} has no attribute {attribute.name} in opset {low}")
         drop_attribute(region, attribute.name)
     for name, known in old.attributes.items():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from onnxfix.rewrites._region import Decline
-from onnxfix.rewrites.lowering._general import set_attribute
+from onnxfix.rewrites.lowering import _general
 
 if TYPE_CHECKING:
     from onnxfix.rewrites._region import Region
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 def lower(region: Region, low: int) -> Decline | None:
     """See the module."""
     proto, facts = region.proto, region.facts
+    if low >= 11 or region.opset < 11:
+        return _general.lower(region, low)
     if facts.dtype_name(proto.input[0]) not in ("FLOAT", "FLOAT16", "DOUBLE"):
         return Decline(f"Clip takes no {facts.dtype_name(proto.input[0])} in opset {low}")
     bounds = {}
@@ -29,5 +31,5 @@ def lower(region: Region, low: int) -> Decline | None:
         return Decline("min of Clip is above max, which opset 6 does not define")
     del region.edited.input[1:]
     for name, bound in bounds.items():
-        set_attribute(region, name, bound)
+        _general.set_attribute(region, name, bound)
     return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from onnxfix.rewrites._region import Decline
-from onnxfix.rewrites.lowering._general import set_attribute
+from onnxfix.rewrites.lowering import _general
 
 if TYPE_CHECKING:
     from onnxfix.rewrites._region import Region
@@ -17,6 +17,8 @@ LOWEST, HIGHEST = -(2**31), 2**31 - 1
 def lower(region: Region, low: int) -> Decline | None:
     """See the module."""
     proto, facts = region.proto, region.facts
+    if low >= 10 or region.opset < 10:
+        return _general.lower(region, low)
     given: dict[str, list[int] | None] = {}
     for slot, name in enumerate(("starts", "ends", "axes", "steps"), 1):
         if slot >= len(proto.input) or not proto.input[slot]:
@@ -35,8 +37,8 @@ def lower(region: Region, low: int) -> Decline | None:
             return Decline("axes of Slice are negative and the rank of the data unknown")
         axes = [axis % rank for axis in axes]
     del region.edited.input[1:]
-    set_attribute(region, "starts", [max(LOWEST, min(item, HIGHEST)) for item in given["starts"] or ()])
-    set_attribute(region, "ends", [max(LOWEST, min(item, HIGHEST)) for item in given["ends"] or ()])
+    _general.set_attribute(region, "starts", [max(LOWEST, min(item, HIGHEST)) for item in given["starts"] or ()])
+    _general.set_attribute(region, "ends", [max(LOWEST, min(item, HIGHEST)) for item in given["ends"] or ()])
     if axes is not None:
-        set_attribute(region, "axes", axes)
+        _general.set_attribute(region, "axes", axes)
     return None
