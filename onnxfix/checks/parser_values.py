@@ -18,12 +18,17 @@ if TYPE_CHECKING:
 
 
 class Kind(StrEnum):
-    """How the parser holds a value; `LOST` where the node that makes it is refused, so that nobody knows."""
+    """How the parser holds a value.
+
+    `LOST` where the node that makes it is refused, so that nobody knows; `INVALID` for the tensor of a layer that has no valid
+    dimensions, which the parser makes without a word and whose readers it refuses.
+    """
 
     WEIGHTS = "weights"
     TENSOR = "tensor"
     CONSTANT_TENSOR = "constant tensor"
     LOST = "lost"
+    INVALID = "invalid"
 
 
 class ParserValues:
@@ -43,9 +48,9 @@ class ParserValues:
             found = self._outer.kind(name) if self._outer is not None else Kind.LOST
         return found
 
-    def add(self, node: Node, refused: bool) -> None:
-        """Note the outputs of a node that the parser has just imported, or `refused`."""
-        kind = Kind.LOST if refused else self._made_by(node)
+    def add(self, node: Node, kind: Kind | None = None) -> None:
+        """Note the outputs of a node that the parser has just imported; `kind` says that they are lost or invalid."""
+        kind = kind or self._made_by(node)
         for name in node.outputs:
             if name:
                 self._kinds[name] = kind
@@ -56,8 +61,8 @@ class ParserValues:
         always = not node.domain and node.op_type in self._target.weights_from
         if always or (first is Kind.WEIGHTS and not node.domain and node.op_type in self._target.weights_through):
             return Kind.WEIGHTS
-        if first is Kind.LOST:
-            return Kind.LOST
+        if first in (Kind.LOST, Kind.INVALID):
+            return first
         made_of_weights = kinds and all(kind in (Kind.WEIGHTS, Kind.CONSTANT_TENSOR) for kind in kinds)
         return Kind.CONSTANT_TENSOR if made_of_weights else Kind.TENSOR
 
@@ -65,7 +70,7 @@ class ParserValues:
         """The dimensions that the parser sees, None where they are not known; a scalar weight counts as one axis of 1."""
         shape = self._facts.shape(name)
         kind = self.kind(name)
-        if shape is None or kind is Kind.LOST:
+        if shape is None or kind in (Kind.LOST, Kind.INVALID):
             return None
         if not self._target.implicit_batch:
             return shape
@@ -73,6 +78,8 @@ class ParserValues:
         return (shape[1:] if kind is Kind.TENSOR else shape) or (1,)
 
     def rank(self, name: str) -> int | None:
-        """How many axes the parser sees."""
+        """How many axes the parser sees; -1 for an invalid tensor."""
+        if self.kind(name) is Kind.INVALID:
+            return -1
         dims = self.dims(name)
         return None if dims is None else len(dims)

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from onnxfix.targets import Limit, OpSupport, Target
 
 
-# Nodes that the parser takes and gives other dimensions than ONNX: what it makes of their readers is not known.
-_OTHER_DIMENSIONS = ("OFX805", "OFX806")
 # ModelImporter.cpp of release 6.0 reads graph.initializer itself.
 LISTING_ENDS = "trt6.0"
 
@@ -128,15 +126,19 @@ class _Linter:
         facts = self.facts.of(scope)
         values = ParserValues(scope, facts, self.target, outer)
         for node in scope.nodes:
-            refused = lost = False
+            refused, kind = False, None
             if any(values.kind(name) is Kind.LOST for name in node.inputs if name):
                 self.shadowed.update(node.outputs)
             for finding in self._node(node, facts, values):
                 refused = refused or finding.refuses
-                # an initializer that is not listed hides nothing: its numbers are there
-                lost = lost or (finding.refuses and finding.code != "OFX010") or finding.code in _OTHER_DIMENSIONS
+                # an initializer that is not listed hides nothing: its numbers are there; a Reshape that the parser reads
+                # otherwise (OFX806) gives it other dimensions than ONNX
+                if (finding.refuses and finding.code != "OFX010") or finding.code == "OFX806":
+                    kind = Kind.LOST
+                elif finding.code == "OFX805" and kind is None:
+                    kind = Kind.INVALID
                 yield finding
-            values.add(node, lost)
+            values.add(node, kind)
             if not refused:
                 for inner in node.subgraphs.values():
                     yield from self._scope(inner, values)
