@@ -19,7 +19,8 @@ def equal_on(text: str, *shapes: tuple[int, ...], node: str = "node") -> list[st
 
 
 SHAPES = ((1, 3, 4, 6), (2, 3, 5, 7), (3, 3, 1, 1))
-I = "<int64[1] i0 = {0}, int64[1] i1 = {1}, int64[1] i2 = {2}, int64[1] i3 = {3}, int64[1] two = {2}, int64[1] minus = {-1}, int64[1] eight = {8}>"  # noqa: E741
+NUMBERS = {"i0": 0, "i1": 1, "i2": 2, "i3": 3, "two": 2, "minus": -1, "eight": 8}
+I = "<" + ", ".join(f"int64[1] {name} = {{{value}}}" for name, value in NUMBERS.items()) + ">"  # noqa: E741
 
 
 def test_view_by_batch_becomes_0_and_minus_1() -> None:
@@ -167,7 +168,8 @@ def test_arithmetic_that_others_still_read_stays() -> None:
         ("(int64[k] y)" + I + "{ [node] s = Shape (x)  y = NonZero (s) }", "uses the result as data"),
         (
             "(int64[k] y)" + I + "{ [node] s = Shape (x)  q = Relu (x)  m = ReduceMax <keepdims = 0> (x)  c = Cast <to = 9> (m)"
-            "  y = If (c) <then_branch = t () => (int64[k] a) { a = Identity (s) }, else_branch = e () => (int64[k] b) { b = Neg (s) }> }",
+            "  y = If (c) <then_branch = t () => (int64[k] a) { a = Identity (s) },"
+            " else_branch = e () => (int64[k] b) { b = Neg (s) }> }",
             "a subgraph reads the result",
         ),
         ("(float[a, b] y) { [node] s = Shape (x)  r = Relu (x)  y = Flatten (r) }", "nothing uses the result"),
