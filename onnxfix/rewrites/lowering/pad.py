@@ -18,6 +18,8 @@ def lower(region: Region, low: int) -> Decline | None:
     if region.opset < 11 or low >= 11:
         return _general.lower(region, low)
     proto, facts = region.proto, region.facts
+    if any(attribute.name == "pads" for attribute in proto.attribute):
+        return None  # torch 1.3 writes the old form at opset 11, where it is invalid; in the old opset it is right
     if facts.dtype_name(proto.input[0]) not in ("FLOAT", "FLOAT16", "DOUBLE"):
         return Decline(f"Pad takes no {facts.dtype_name(proto.input[0])} in opset {low}")
     mode = next((attribute.s.decode() for attribute in proto.attribute if attribute.name == "mode"), "constant")
