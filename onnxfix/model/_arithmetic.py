@@ -28,18 +28,20 @@ _FLOATS: dict[int, type[np.floating[Any]]] = {
     TensorProto.DOUBLE: np.float64,
     TensorProto.FLOAT16: np.float16,
 }
-_INTEGERS: set[int] = {
-    TensorProto.INT64,
-    TensorProto.INT32,
-    TensorProto.INT16,
-    TensorProto.INT8,
-    TensorProto.UINT8,
-    TensorProto.UINT16,
-    TensorProto.UINT32,
-    TensorProto.UINT64,
-    TensorProto.BOOL,
+_INTEGERS: dict[int, tuple[int, int]] = {
+    TensorProto.INT64: (-(2**63), 2**63 - 1),
+    TensorProto.INT32: (-(2**31), 2**31 - 1),
+    TensorProto.INT16: (-(2**15), 2**15 - 1),
+    TensorProto.INT8: (-(2**7), 2**7 - 1),
+    TensorProto.UINT8: (0, 2**8 - 1),
+    TensorProto.UINT16: (0, 2**16 - 1),
+    TensorProto.UINT32: (0, 2**32 - 1),
+    TensorProto.UINT64: (0, 2**64 - 1),
+    TensorProto.BOOL: (0, 1),
 }
-KINDS: set[int] = set(_FLOATS) | _INTEGERS
+# Element types that hold every dimension, and small multiples of it, exactly.
+_WIDE = {TensorProto.INT64, TensorProto.INT32, TensorProto.FLOAT, TensorProto.DOUBLE}
+KINDS: set[int] = set(_FLOATS) | set(_INTEGERS)
 
 
 class _UnknownError(ValueError):
@@ -78,22 +80,34 @@ def _plain(value: Fraction) -> int | Fraction:
     return value.numerator if value.denominator == 1 else value
 
 
-def _rounded(value: Number, dtype: int) -> Number:
-    """The value as the element type holds it; a polynomial must be exact in it."""
-    kind = _FLOATS.get(dtype)
-    if kind is None:
-        return value
+def _rounded(value: Number, dtype: int, names: Names) -> Number:
+    """The value as the element type holds it; a polynomial must be exact in it, an integer must not overflow."""
     if isinstance(value, Poly):
-        for coefficient in value.terms.values():
-            exact = Fraction(coefficient)
-            if exact.denominator & (exact.denominator - 1) or abs(exact.numerator) > 1024 or exact.denominator > 1024:
-                raise _UnknownError
+        if dtype not in _WIDE:
+            raise _UnknownError
+        return value if dtype in _INTEGERS else _exact(value, names)
+    if dtype in _INTEGERS:
+        low, high = _INTEGERS[dtype]
+        if not low <= value <= high:
+            raise _UnknownError
         return value
     with np.errstate(over="ignore"):
-        held = float(kind(float(value)))
+        held = float(_FLOATS[dtype](float(value)))
     if not np.isfinite(held):
         raise _UnknownError
     return _plain(Fraction(held))
+
+
+def _exact(value: Poly, names: Names) -> Poly:
+    """The polynomial where floating point computes it without rounding: few bits, and no sum or multiple of a rounded quotient."""
+    for coefficient in value.terms.values():
+        exact = Fraction(coefficient)
+        if exact.denominator & (exact.denominator - 1) or abs(exact.numerator) > 1024 or exact.denominator > 1024:
+            raise _UnknownError
+    alone = len(value.terms) == 1 and all(len(m) == 1 and m[0][1] == 1 and abs(c) == 1 for m, c in value.terms.items())
+    if names.is_rounded(value) and not alone:
+        raise _UnknownError
+    return value
 
 
 def _each(function: Callable[..., Number], *arrays: Array) -> Array:
@@ -152,23 +166,21 @@ def _cast(ev: Evaluator, node: Node, inputs: list[Array | None], dtype: int, in_
             return int(value != 0)
         if dtype in _INTEGERS and in_dtype in _FLOATS:
             if isinstance(value, Poly):
-                if ev.names.floor(value) != value and not _never_negative(value):
+                if not ev.names.is_whole(value) and not ev.names.never_negative(value):
                     raise _UnknownError
-                return ev.names.floor(value)
-            return int(value)  # truncates towards zero, as ONNX's Cast does
-        return _rounded(value, dtype)
+                value = ev.names.floor(value)
+            else:
+                value = int(value)  # truncates towards zero, as ONNX's Cast does
+        return _rounded(value, dtype, ev.names)
 
     return _each(one, _need(inputs, 0))
 
 
-def _never_negative(value: Poly) -> bool:
-    """Dimensions are not negative, so neither is a sum of them with positive coefficients."""
-    return all(coefficient > 0 for coefficient in value.terms.values())
-
-
 def _binary(operation: Callable[[Number, Number], Number]) -> Callable[..., Array]:
     def handler(ev: Evaluator, node: Node, inputs: list[Array | None], dtype: int, in_dtype: int) -> Array:
-        return _each(lambda a, b: _rounded(operation(a, b), dtype), _need(inputs, 0), _need(inputs, 1))
+        if node.attr("axis") is not None:
+            raise _UnknownError  # broadcasting as opsets before 7 had it
+        return _each(lambda a, b: _rounded(operation(a, b), dtype, ev.names), _need(inputs, 0), _need(inputs, 1))
 
     return handler
 
@@ -181,52 +193,46 @@ def _div(ev: Evaluator, node: Node, inputs: list[Array | None], dtype: int, in_d
         if quotient is None:
             if b == 0:
                 raise _UnknownError
-            return ev.names.opaque("fdiv", a, b)
-        return _rounded(quotient, dtype)  # IEEE division of exact operands is the rounded true quotient
+            positive = ev.names.never_negative(a) and ev.names.never_negative(b)
+            return ev.names.opaque(f"fdiv{8 * _FLOATS[dtype]().itemsize}", a, b, whole=False, signed=not positive)
+        return _rounded(quotient, dtype, ev.names)  # IEEE division of exact operands is the rounded true quotient
 
     return _each(one, _need(inputs, 0), _need(inputs, 1))
 
 
 def _rounding(name: str) -> Callable[..., Array]:
     def handler(ev: Evaluator, node: Node, inputs: list[Array | None], dtype: int, in_dtype: int) -> Array:
-        return _each(ev.names.floor if name == "floor" else ev.names.ceil, _need(inputs, 0))
+        rounded = ev.names.floor if name == "floor" else ev.names.ceil
+        return _each(lambda value: _rounded(rounded(value), dtype, ev.names), _need(inputs, 0))
 
     return handler
 
 
 def _neg(ev: Evaluator, node: Node, inputs: list[Array | None], dtype: int, in_dtype: int) -> Array:
-    return _each(lambda a: -a, _need(inputs, 0))
+    return _each(lambda a: _rounded(-a, dtype, ev.names), _need(inputs, 0))
 
 
 def _extreme(name: str) -> Callable[..., Array]:
     def handler(ev: Evaluator, node: Node, inputs: list[Array | None], dtype: int, in_dtype: int) -> Array:
-        def one(a: Number, b: Number) -> Number:
-            if a == b:
-                return a
-            difference = a - b
-            if not isinstance(difference, Poly):
-                return a if (difference < 0) == (name == "min") else b
-            return ev.names.opaque(name, *sorted((a, b), key=str))
-
         result = _need(inputs, 0)
         for slot in range(1, len(inputs)):
-            result = _each(one, result, _need(inputs, slot))
+            result = _each(lambda a, b: ev.names.extreme(name, a, b), result, _need(inputs, slot))
         return result
 
     return handler
 
 
 def _compare(name: str) -> Callable[..., Array]:
-    def one(a: Number, b: Number) -> Number:
-        difference = a - b
-        if isinstance(difference, Poly):
-            # a dimension is never negative: it is not -1, and it is greater than -1
-            if isinstance(a, Poly) and not isinstance(b, Poly) and b < 0 and _never_negative(a):
-                return int(name == "Greater")
-            raise _UnknownError
-        return int({"Equal": difference == 0, "Greater": difference > 0, "Less": difference < 0}[name])
-
     def handler(ev: Evaluator, node: Node, inputs: list[Array | None], dtype: int, in_dtype: int) -> Array:
+        def one(a: Number, b: Number) -> Number:
+            difference = a - b
+            if isinstance(difference, Poly):
+                # a dimension is never negative: it is not -1, and it is greater than -1
+                if not isinstance(b, Poly) and b < 0 and ev.names.never_negative(a):
+                    return int(name == "Greater")
+                raise _UnknownError
+            return int({"Equal": difference == 0, "Greater": difference > 0, "Less": difference < 0}[name])
+
         return _each(one, _need(inputs, 0), _need(inputs, 1))
 
     return handler
@@ -291,10 +297,19 @@ def _slice(ev: Evaluator, node: Node, inputs: list[Array | None], dtype: int, in
     for start, end, axis, step in zip(starts, ends, axes or range(len(starts)), steps or [1] * len(starts), strict=False):
         if isinstance(start, Poly) or isinstance(end, Poly):
             raise _UnknownError
-        # a negative step that runs past the front needs None: Python reads -1 as the last element
-        stop = None if step < 0 and int(end) < -array.shape[axis] else int(end)
-        index[axis] = slice(int(start), stop, step)
+        index[axis] = _python_slice(int(start), int(end), step, array.shape[axis])
     return array[tuple(index)]
+
+
+def _python_slice(start: int, end: int, step: int, size: int) -> slice:
+    """A Slice's bounds as Python's: ONNX clamps the start of a negative step to the front, Python past it."""
+    if step > 0:
+        return slice(start, end, step)
+    if end >= 2**31 - 1:
+        raise _UnknownError  # "to the end" backwards: the reference gives nothing, onnxruntime all
+    start = min(max(start + size if start < 0 else start, 0), size - 1)
+    end = max(end + size if end < 0 else end, -1)
+    return slice(start, None if end < 0 else end, step)
 
 
 def slice_parameters(
@@ -313,12 +328,18 @@ def _reduce(name: str) -> Callable[..., Array]:
     def handler(ev: Evaluator, node: Node, inputs: list[Array | None], dtype: int, in_dtype: int) -> Array:
         array = _need(inputs, 0)
         axes = _axes(node, inputs, 1)
-        if array.ndim > 1 or (axes is not None and axes not in ([0], [-1])):
+        if (
+            array.ndim > 1
+            or (axes is not None and axes not in ([0], [-1]))
+            or (axes is None and node.attr("noop_with_empty_axes", 0))
+        ):
             raise _UnknownError
         result: Number = 1 if name == "ReduceProd" else 0
         for item in array.ravel():
             result = result * item if name == "ReduceProd" else result + item
-        return make([_rounded(result, dtype)], (1,) * array.ndim if node.attr("keepdims", 1) else ())
+            if _rounded(result, dtype, ev.names) != result:
+                raise _UnknownError  # in which order a runtime rounds is its own affair
+        return make([result], (1,) * array.ndim if node.attr("keepdims", 1) else ())
 
     return handler
 

@@ -181,7 +181,10 @@ def _bound(dim: Number, bound: Number) -> Number | None:
         if bound == 0:
             return 0
         return dim + bound if bound < 0 else None  # a size below |bound| clamps: exporters write it for known sizes only
-    return bound if bound == dim or not isinstance(dim - bound, Poly) else None
+    beyond = bound - dim
+    if isinstance(beyond, Poly):
+        return None
+    return dim if beyond >= 0 else bound
 
 
 def _global_pool(node: Node, shapes: list[Shape | None], values: list[Array | None], names: Names) -> tuple[Number | None, ...]:

@@ -1,9 +1,10 @@
 """Polynomials of named dimensions: the numbers that shape arithmetic computes.
 
 A number is an `int`, a `Fraction`, or a `Poly` over named dimensions; a `Poly` that simplifies to a constant becomes a plain
-number, so two numbers are equal for every value of the names exactly when they compare equal. Names stand for integers.
-What has no polynomial form (`floor(h/2)`, `min(h, 9)`) is given a name of its own by a `Names` table, the same name for the
-same expression, so that cost stays linear in the number of operations.
+number, so two numbers are equal for every value of the names exactly when they compare equal. Names stand for integers that
+are not negative, dimensions. What has no polynomial form (`floor(h/2)`, `min(h, 9)`) is given a name of its own by a `Names`
+table, the same name for the same expression, so that cost stays linear in the number of operations; the table knows which of
+its names may stand for fractions or for negative numbers.
 """
 
 from __future__ import annotations
@@ -74,8 +75,8 @@ class Poly:
             names = "*".join(name if power == 1 else f"{name}^{power}" for name, power in monomial)
             if not names:
                 parts.append(str(coefficient))
-            elif coefficient == 1:
-                parts.append(names)
+            elif abs(coefficient) == 1:
+                parts.append(names if coefficient == 1 else f"-{names}")
             else:
                 parts.append(f"{coefficient}*{names}")
         return "+".join(parts).replace("+-", "-")
@@ -140,43 +141,87 @@ def divide(dividend: Number, divisor: Number) -> Number | None:
 class Names:
     """Gives expressions without a polynomial form a name, the same one for the same expression."""
 
-    __slots__ = ("_known",)
+    __slots__ = ("_fractional", "_known", "_signed")
 
     def __init__(self) -> None:
         self._known: dict[tuple[object, ...], str] = {}
+        self._fractional: set[str] = set()
+        self._signed: set[str] = set()
 
-    def opaque(self, kind: str, *args: Number) -> Poly:
-        """A name for `kind(*args)`."""
+    def opaque(self, kind: str, *args: Number, whole: bool, signed: bool) -> Poly:
+        """A name for `kind(*args)`, which is `whole` where it always stands for an integer, `signed` where it may be negative."""
         key = (kind, *args)
         name = self._known.get(key)
         if name is None:
             text = f"{kind}({','.join(map(str, args))})"
             name = text if len(text) <= 40 else f"{kind}#{len(self._known)}"
             self._known[key] = name
+            if not whole:
+                self._fractional.add(name)
+            if signed:
+                self._signed.add(name)
         return Poly.name(name)
 
+    def is_whole(self, value: Number) -> bool:
+        """True where the value is an integer for all dimensions."""
+        if not isinstance(value, Poly):
+            return Fraction(value).denominator == 1
+        return all(self._is_whole_term(monomial, coefficient) for monomial, coefficient in value.terms.items())
+
+    def _is_whole_term(self, monomial: Monomial, coefficient: int | Fraction) -> bool:
+        return Fraction(coefficient).denominator == 1 and not any(name in self._fractional for name, _ in monomial)
+
+    def is_rounded(self, value: Number) -> bool:
+        """True where the value is made of a quotient that floating point may have rounded."""
+        return isinstance(value, Poly) and any(name in self._fractional for monomial in value.terms for name, _ in monomial)
+
+    def never_negative(self, value: Number) -> bool:
+        """True where the value is at least 0 for all dimensions; a sum with positive coefficients is known to be."""
+        if not isinstance(value, Poly):
+            return value >= 0
+        return all(
+            coefficient > 0 and not any(name in self._signed for name, _ in monomial)
+            for monomial, coefficient in value.terms.items()
+        )
+
     def floor(self, value: Number) -> Number:
-        """The largest integer not above `value`; exact for polynomials with integer coefficients."""
+        """The largest integer not above `value`."""
         if not isinstance(value, Poly):
             return value if isinstance(value, int) else value.numerator // value.denominator
-        whole = {monomial: c for monomial, c in value.terms.items() if Fraction(c).denominator == 1}
+        whole = {monomial: c for monomial, c in value.terms.items() if self._is_whole_term(monomial, c)}
         if len(whole) == len(value.terms):
             return value
-        rest = {monomial: c for monomial, c in value.terms.items() if monomial not in whole}
-        return _make(whole) + self.opaque("floor", _make(rest))
+        rest = _make({monomial: c for monomial, c in value.terms.items() if monomial not in whole})
+        if not isinstance(rest, Poly):
+            return _make(whole) + self.floor(rest)
+        return _make(whole) + self.opaque("floor", rest, whole=True, signed=not self.never_negative(rest))
 
     def ceil(self, value: Number) -> Number:
         """The smallest integer not below `value`."""
         return -self.floor(-value)
 
+    def extreme(self, kind: str, left: Number, right: Number) -> Number:
+        """The smaller (`kind` is `min`) or the larger (`max`) of two numbers."""
+        difference = left - right
+        if not isinstance(difference, Poly):
+            return left if (difference < 0) == (kind == "min") else right
+        signs = [self.never_negative(left), self.never_negative(right)]
+        return self.opaque(
+            kind,
+            *sorted((left, right), key=str),
+            whole=self.is_whole(left) and self.is_whole(right),
+            signed=not (all(signs) if kind == "min" else any(signs)),
+        )
+
     def truncated_quotient(self, dividend: Number, divisor: Number) -> Number:
-        """Integer division as ONNX's Div on integers does it; dimensions are never negative, so floor and truncation agree."""
+        """Integer division as ONNX's Div on integers does it: towards zero."""
         if not isinstance(dividend, Poly) and not isinstance(divisor, Poly) and divisor != 0:
             quotient = abs(Fraction(dividend)) // abs(Fraction(divisor))
             return quotient if (dividend < 0) == (divisor < 0) else -quotient
         exact = divide(dividend, divisor)
-        if exact is not None and self.floor(exact) == exact:
+        if exact is not None and self.is_whole(exact):
             return exact
-        if not isinstance(divisor, Poly) and divisor > 0:
-            return self.floor(dividend * (1 / Fraction(divisor)))
-        return self.opaque("div", dividend, divisor)
+        positive = self.never_negative(dividend) and self.never_negative(divisor)
+        if positive and not isinstance(divisor, Poly) and divisor != 0:
+            return self.floor(dividend * (1 / Fraction(divisor)))  # floor and truncation agree
+        return self.opaque("div", dividend, divisor, whole=True, signed=not positive)

@@ -206,7 +206,9 @@ class Facts:
                     dtype = inputs[0].dtype
             shape = None
             if dims is not None:
-                shape = tuple(Poly.name(f"{name}.{axis}") if dim is None else dim for axis, dim in enumerate(dims))
+                # both branches of an If may use one name for values of their own
+                unique = name if node.scope.parent is None else f"{node.scope.path}:{name}"
+                shape = tuple(Poly.name(f"{unique}.{axis}") if dim is None else dim for axis, dim in enumerate(dims))
             results.append(_Value(dtype, shape))
         return results
 
@@ -227,6 +229,7 @@ class Facts:
         signature = (
             node.op_type,
             node.domain,
+            opset,
             len(node.outputs),
             tuple(attribute.SerializeToString(deterministic=True) for attribute in node.proto.attribute),
             tuple((value.dtype, value.shape) if name else None for name, value in zip(node.inputs, inputs, strict=True)),
