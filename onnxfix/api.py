@@ -51,9 +51,10 @@ def model_info(loaded: LoadedModel, view: ModelView) -> ModelInfo:
 
 
 def check_shapes(proto: onnx.ModelProto, shapes: Mapping[str, tuple[int, ...]]) -> None:
-    """Raise UsageError where a fixed shape names no input, or does not fit the declared one."""
+    """Raise UsageError where a fixed shape names no input, does not fit the declared one, or two give one name two sizes."""
     stored = {tensor.name for tensor in proto.graph.initializer}
     declared = {value.name: value for value in proto.graph.input if value.name not in stored}
+    named: dict[str, int] = {}
     for name, shape in shapes.items():
         if name not in declared:
             raise UsageError(f"--shape: the model has no input {name!r}; its inputs are {', '.join(declared) or 'none'}")
@@ -67,6 +68,9 @@ def check_shapes(proto: onnx.ModelProto, shapes: Mapping[str, tuple[int, ...]]) 
         if not fits:
             wanted = "x".join(str(dim.dim_value) if dim.HasField("dim_value") else dim.dim_param or "?" for dim in dims)
             raise UsageError(f"--shape: input {name!r} is {wanted}, which {'x'.join(map(str, shape))} does not fit")
+        for dim, size in zip(dims, shape, strict=True):
+            if dim.dim_param and named.setdefault(dim.dim_param, size) != size:
+                raise UsageError(f"--shape: {dim.dim_param} is {named[dim.dim_param]} in one input and {size} in {name!r}")
 
 
 def lint_model(
@@ -83,8 +87,8 @@ def lint_model(
     """
     check_shapes(loaded.proto, shapes or {})
     check_opsets(loaded.proto, str(loaded.path))
-    view = ModelView(loaded.proto)
-    facts = Facts(view, shapes)
+    view = ModelView(_frozen(loaded.proto, shapes or {})[0])
+    facts = Facts(view)
     reports = []
     for target in targets:
         findings = lint(view, facts, target)
@@ -221,7 +225,10 @@ def _prove(
 
 
 def _frozen(proto: onnx.ModelProto, shapes: Mapping[str, tuple[int, ...]]) -> tuple[onnx.ModelProto, list[str]]:
-    """A copy with the given shapes in place of dynamic dimensions, and what was frozen; the model itself without any."""
+    """A copy with the given shapes in place of dynamic dimensions, everywhere where those are named, and what was frozen.
+
+    Without any it is the model itself.
+    """
     from onnxfix.rewrites._edit import copy_model
 
     notes: list[str] = []
@@ -242,10 +249,13 @@ def _frozen(proto: onnx.ModelProto, shapes: Mapping[str, tuple[int, ...]]) -> tu
                 if dim.dim_param:
                     known[dim.dim_param] = size
                 dim.dim_value = size
-    for value in (*model.graph.output, *model.graph.value_info):
-        for dim in value.type.tensor_type.shape.dim:
-            if dim.dim_param in known:
-                dim.dim_value = known[dim.dim_param]
+    for values, kind_of in ((model.graph.input, "input"), (model.graph.output, ""), (model.graph.value_info, "")):
+        for value in values:
+            for dim in value.type.tensor_type.shape.dim:
+                if dim.dim_param in known:
+                    if kind_of:
+                        notes.append(f"{dim.dim_param} of {kind_of} {value.name} to {known[dim.dim_param]}")
+                    dim.dim_value = known[dim.dim_param]
     return (model, notes) if notes else (proto, notes)
 
 
