@@ -1,0 +1,281 @@
+"""What the repair loop refuses, with which reason, and what it keeps: gates, bisection, quarantine, options."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+
+from onnxfix.errors import UsageError
+from onnxfix.rewrites import _driver, _gates, prelu_to_relu, resize_to_gather
+from onnxfix.rewrites._region import Change
+
+from .harness import applied, noise, ops, parse, repair, run, same_bits
+from .resizes import resize
+from .test_aten_adaptive_pool import pool
+
+Patch = pytest.MonkeyPatch
+TWO = """<ir_version: 6, opset_import: ["" : 9]> g (float[1,3,4,4] x) => (float[1,3,4,4] y)
+<float[3,1,1] s = {{0.1, 0.2, 0.3}}, float[3,1,1] t = {{0.4, 0.5, 0.6}}>
+{{ [one] a = PRelu (x, s)  [two] b = PRelu (a, t)  [three] c = PRelu (b, s)  {last} }}"""
+
+
+def three(last: str = "y = Relu (c)") -> onnx.ModelProto:
+    return parse(TWO.format(last=last))
+
+
+def spoil(patch: Patch, name: str, wrong: Callable[..., Any]) -> None:
+    """Let the PRelu called `name` be rewritten by `wrong`, the others as ever."""
+    right = prelu_to_relu.rewrite
+    patch.setattr(prelu_to_relu, "rewrite", lambda region, *rest: (wrong if region.proto.name == name else right)(region, *rest))
+
+
+def breaks_the_checker(region: Any, facts: Any, target: Any) -> None:
+    region.edited.op_type = "NoSuchOperator"
+
+
+def reads_nothing_known(region: Any, facts: Any, target: Any) -> None:
+    region.edited.op_type = "Relu"
+    del region.edited.input[1:]
+    region.edited.input[0] = "from_nowhere"
+
+
+def changes_nothing(region: Any, facts: Any, target: Any) -> None:
+    region.edited.doc_string = "still a PRelu"
+
+
+def brings_another(region: Any, facts: Any, target: Any) -> None:
+    slope = region.node.inputs[1]
+    made = region.layer("Celu", "celu", [region.node.inputs[0]], alpha=1.0)
+    region.replace(region.layer("Mul", "scaled", [made, slope]))
+
+
+def brings_a_parser_error(region: Any, facts: Any, target: Any) -> None:
+    made = region.layer("Expand", "wide", [region.node.inputs[0], region.constant("to", np.array([1, 3, 4, 4], np.int64))])
+    region.replace(region.layer("Relu", "out", [made]))
+
+
+def grows(region: Any, facts: Any, target: Any) -> None:
+    x = region.node.inputs[0]
+    for step in range(80):
+        x = region.layer("Relu", f"step{step}", [x])
+    region.replace(x)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "reason"),
+    [
+        (breaks_the_checker, "the checker refuses the result"),
+        (reads_nothing_known, "the checker refuses the result"),
+        (changes_nothing, "OFX101 is still found after the rewrite"),
+        (brings_another, "the checker refuses the result"),
+        (brings_a_parser_error, "the rewrite brings OFX"),
+        (grows, "the model would grow"),
+    ],
+)
+@pytest.mark.parametrize("name", ["one", "two", "three"])
+def test_the_culprit_goes_into_quarantine_and_the_rest_of_the_batch_is_kept(
+    wrong: Callable[..., Any], reason: str, name: str, monkeypatch: Patch
+) -> None:
+    monkeypatch.setattr(_gates, "ROOM", 10)
+    monkeypatch.setattr(_gates, "MAX_GROWTH", 5)
+    spoil(monkeypatch, name, wrong)
+    report, result = repair(three(), partial=True)
+    assert report.status == "partial"
+    assert [item.node_name for item in report.declined if reason in item.reason] == [name]
+    assert applied(report) == ["prelu_to_relu", "prelu_to_relu", "list_initializers"]
+    assert result is not None
+    assert ops(result).count("PRelu") == 1
+    assert next(node.name for node in result.graph.node if node.op_type == "PRelu") == name
+    x = noise((1, 3, 4, 4))
+    same_bits(run(three(), {"x": x}), run(result, {"x": x}))
+    assert repair(three())[1] is None  # without partial nothing is written
+
+
+def test_a_rewrite_that_changes_the_interface_is_refused(monkeypatch: Patch) -> None:
+    right = _driver.apply_changes
+
+    def wrong(model: onnx.ModelProto, changes: Any, log: Any) -> None:
+        right(model, changes, log)
+        model.graph.output[0].type.tensor_type.shape.dim[0].dim_value = 2
+        model.graph.output[0].doc_string = "changed"
+
+    monkeypatch.setattr(_driver, "apply_changes", wrong)
+    monkeypatch.setattr(_gates, "checker_error", lambda model, level: None)
+    report, result = repair(three())
+    assert result is None
+    assert "the model's inputs or outputs would change" in {item.reason for item in report.declined}
+
+
+def test_a_proof_that_fails_takes_the_first_culprit_out_and_keeps_the_rest(monkeypatch: Patch) -> None:
+    def wrong(region: Any, facts: Any, target: Any) -> None:
+        region.replace(region.layer("Relu", "out", [region.node.inputs[0]]))
+
+    spoil(monkeypatch, "two", wrong)
+    report, result = repair(three(), partial=True)
+    assert report.status == "partial"
+    assert result is not None
+    assert [item.node_name for item in report.declined] == ["two"]
+    assert "numeric proof" in report.declined[0].reason
+    x = noise((1, 3, 4, 4))
+    same_bits(run(three(), {"x": x}), run(result, {"x": x}))
+
+
+def test_a_model_that_the_checker_refuses_beforehand_is_held_to_what_it_passes() -> None:
+    """ATen nodes have no schema: the strongest level that the input passes counts, not the strongest there is."""
+    report, result = repair(pool("avg", (1, 3, 8, 8), (4, 4)))
+    assert report.status == "repaired"
+    assert result is not None
+    onnx.checker.check_model(result, full_check=True)
+    assert [item.domain for item in result.opset_import] == [""]
+
+
+@pytest.mark.parametrize(("limit", "status"), [(1, "declined"), (2, "declined"), (3, "repaired")])
+def test_max_passes_is_a_limit(limit: int, status: str) -> None:
+    model = parse(
+        """<ir_version: 6, opset_import: ["" : 11]> g (float[1,3,4,4] x) => (float[1,3,4,4] y)
+        <float[3,1,1] s = {0.1, 0.2, 0.3}, float lo = {0}> { a = PRelu (x, s)  y = Clip (a, lo) }"""
+    )
+    report, result = repair(model, max_passes=limit)
+    assert (report.status, report.passes) == (status, limit)
+    assert (result is None) == (status == "declined")
+
+
+def test_a_rewrite_that_goes_in_circles_ends(monkeypatch: Patch) -> None:
+    """Each turn renames the node's doc string back and forth: the state was seen before."""
+    monkeypatch.setattr(_driver, "broken_gate", lambda *arguments: None)
+    turns = []
+
+    def wrong(region: Any, facts: Any, target: Any) -> Change:
+        turns.append(region.proto.name)
+        return Change(region.scope, region.index, [region.proto])
+
+    monkeypatch.setattr(prelu_to_relu, "rewrite", wrong)
+    report, result = repair(parse(TWO.format(last="y = Relu (c)")), max_passes=50, verify=False)
+    assert result is None
+    assert report.passes < 10
+
+
+# options --------------------------------------------------------------------------------------------------------------------
+
+
+def test_only_fixes_what_it_names() -> None:
+    report, result = repair(three(), only=("OFX010",), partial=True)
+    assert applied(report) == ["list_initializers"]
+    assert result is not None
+    assert ops(result).count("PRelu") == 3
+    assert applied(repair(three(), only=("OFX1",), partial=True)[0]) == ["prelu_to_relu"] * 3
+
+
+def test_skip_leaves_what_it_names() -> None:
+    report, result = repair(three(), skip=("OFX101",), partial=True)
+    assert applied(report) == ["list_initializers"]
+    report, result = repair(three(), skip=("OFX010",))
+    assert (report.status, result) == ("declined", None)
+    assert applied(report) == ["prelu_to_relu"] * 3
+
+
+def test_allow_exact_leaves_what_only_rounds_alike() -> None:
+    linear = resize((1, 3, 4, 4), sizes=[1, 3, 8, 8], mode="linear")
+    report, result = repair(linear, allow="exact")
+    assert (report.status, result) == ("declined", None)
+    assert ("resize_to_matmul", "it is equivalent", "equivalent") in {
+        (item.rewrite, item.reason, item.consent) for item in report.declined
+    }
+    nearest = resize((1, 3, 4, 4), sizes=[1, 3, 8, 8], coordinate_transformation_mode="asymmetric", nearest_mode="floor")
+    report, result = repair(nearest, allow="exact")
+    assert report.status == "repaired"
+    assert report.proof is not None
+    assert report.proof.exact
+
+
+@pytest.mark.parametrize("targets", [("trt5.1", "trt7.1"), ("trt7.1", "trt5.1"), ("trt5.1", "trt7.1", "rtx1.7")])
+def test_a_model_is_repaired_for_several_releases_at_once(targets: tuple[str, ...]) -> None:
+    model = resize((1, 3, 4, 4), sizes=[1, 3, 9, 7], mode="cubic")
+    report, result = repair(model, *targets)
+    assert report.status == "repaired"
+    assert [item.target for item in report.after] == list(targets)
+    assert report.remaining == 0
+    assert result is not None
+    for target in targets:
+        assert repair(result, target)[0].status == "clean"
+
+
+def test_partial_gives_what_was_proven() -> None:
+    model = parse(
+        """<ir_version: 6, opset_import: ["" : 12]> g (float[1,3,4,4] x) => (float[1,3,4,4] y)
+        <float[3,1,1] s = {0.1, 0.2, 0.3}> { a = PRelu (x, s)  y = Celu (a) }"""
+    )
+    report, result = repair(model)
+    assert (report.status, result) == ("declined", None)
+    report, result = repair(model, partial=True)
+    assert report.status == "partial"
+    assert report.remaining > 0
+    assert report.proof is not None
+    assert report.proof.passed
+    assert result is not None
+    assert "Celu" in ops(result)
+    assert "PRelu" not in ops(result)
+
+
+def test_partial_with_nothing_to_fix_gives_the_file_back() -> None:
+    model = parse('<ir_version: 3, opset_import: ["" : 12]> g (float[1,3,4,4] x) => (float[1,3,4,4] y) { y = Celu (x) }')
+    report, result = repair(model, partial=True)
+    assert report.status == "partial"
+    assert result == model
+
+
+def test_a_shape_freezes_dimensions_of_one_name_together() -> None:
+    model = parse(
+        """<ir_version: 3, opset_import: ["" : 9]> g (float[n,3,h,w] x, float[n,3,h,w] z) => (float[n,3,h,w] y)
+        { t = Relu (x)  y = Add (t, z) }"""
+    )
+    assert repair(model)[0].status == "declined"
+    report, result = repair(model, shapes={"x": (1, 3, 4, 6)})
+    assert report.status == "repaired", report.reason
+    assert result is not None
+    shapes = {
+        value.name: [dim.dim_value or dim.dim_param for dim in value.type.tensor_type.shape.dim]
+        for value in (*result.graph.input, *result.graph.output)
+    }
+    assert shapes == {"x": [1, 3, 4, 6], "z": [1, 3, 4, 6], "y": [1, 3, 4, 6]}
+    assert any("froze" in note for note in report.notes)
+    assert report.fidelity is not None
+    assert report.fidelity.interface_changes
+
+
+def test_shapes_that_do_not_fit_are_an_error() -> None:
+    with pytest.raises(UsageError, match="no input 'q'"):
+        repair(three(), shapes={"q": (1,)})
+    with pytest.raises(UsageError, match="does not fit"):
+        repair(three(), shapes={"x": (1, 3, 5, 4)})
+    two = parse('<ir_version: 3, opset_import: ["" : 9]> g (float[n,2] x, float[n,2] z) => (float[n,2] y) { y = Add (x, z) }')
+    with pytest.raises(UsageError, match="n is 1 in one input and 2 in 'z'"):
+        repair(two, shapes={"x": (1, 2), "z": (2, 2)})
+
+
+def test_what_cannot_run_is_unproven_and_not_written() -> None:
+    model = parse(
+        """<ir_version: 6, opset_import: ["" : 9, "my" : 1]> g (float[1,3,4,4] x) => (float[1,3,4,4] y)
+        <float[3,1,1] s = {0.1, 0.2, 0.3}> { a = PRelu (x, s)  y = my.Secret (a) }"""
+    )
+    report, result = repair(model, partial=True)
+    assert (report.status, result) == ("unproven", None)
+    assert "cannot be proven" in report.reason
+    assert "Secret" in report.reason
+
+
+def test_without_a_proof_the_report_says_so() -> None:
+    report, result = repair(three(), verify=False)
+    assert report.status == "repaired"
+    assert report.proof is None
+    assert "not verified: --no-verify was given" in report.notes
+    assert result is not None
+
+
+def test_a_gather_that_declines_hands_its_reason_to_the_report() -> None:
+    report, result = repair(resize((1, 3, "h", 8), sizes=[1, 3, 16, 16], mode="nearest"))
+    assert result is None
+    assert any("no constant ratio" in item.reason for item in report.declined)
+    assert resize_to_gather.__doc__
