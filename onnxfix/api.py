@@ -263,16 +263,15 @@ def ledger(before: onnx.ModelProto, state: State, interface_changes: tuple[str, 
     """Every original node is identical, or some rule's fix touched it; a mismatch is an error of ours.
 
     Raises:
-        RuntimeError: a node changed that no fix has touched.
+        RuntimeError: a node or an initializer changed that no fix has touched, or something that none ever touches.
     """
-    from onnxfix.rewrites._edit import node_key
+    from onnxfix.rewrites._edit import node_key, scope_key
 
     def nodes(model: onnx.ModelProto) -> dict[tuple[str, str], bytes]:
         return {
-            node_key(scope.path, node.proto): node.proto.SerializeToString(deterministic=True)
-            for scope in ModelView(model).scopes
+            node_key(key, node.proto): node.proto.SerializeToString(deterministic=True)
+            for key, scope in ((scope_key(scope), scope) for scope in ModelView(model).scopes)
             for node in scope.nodes
-            if scope.is_main or scope.function is not None
         }
 
     old, new = nodes(before), nodes(state.model)
@@ -287,7 +286,15 @@ def ledger(before: onnx.ModelProto, state: State, interface_changes: tuple[str, 
         else:
             removed += 1
     stored = {tensor.name: tensor.SerializeToString(deterministic=True) for tensor in state.model.graph.initializer}
-    unchanged = sum(stored.get(tensor.name) == tensor.SerializeToString(deterministic=True) for tensor in before.graph.initializer)
+    unchanged = 0
+    for tensor in before.graph.initializer:
+        if stored.get(tensor.name) == tensor.SerializeToString(deterministic=True):
+            unchanged += 1
+        elif tensor.name not in state.log.initializers_dropped:
+            raise RuntimeError(f"fidelity: initializer {tensor.name!r} changed, but no fix touched it")
+    for (what, first), (_, second) in zip(_untouchable(before), _untouchable(state.model), strict=True):
+        if first != second:
+            raise RuntimeError(f"fidelity: {what} changed")
     return Fidelity(
         nodes_before=len(old),
         nodes_after=len(new),
@@ -298,6 +305,29 @@ def ledger(before: onnx.ModelProto, state: State, interface_changes: tuple[str, 
         initializers_unchanged=unchanged,
         interface_changes=interface_changes,
     )
+
+
+def _untouchable(model: onnx.ModelProto) -> list[tuple[str, list[bytes]]]:
+    """What no fix ever changes, as (name, bytes)."""
+    graph = model.graph
+    head = onnx.ModelProto(
+        producer_name=model.producer_name,
+        producer_version=model.producer_version,
+        domain=model.domain,
+        model_version=model.model_version,
+        doc_string=model.doc_string,
+        metadata_props=model.metadata_props,
+    )
+    rest = onnx.GraphProto(name=graph.name, doc_string=graph.doc_string, metadata_props=graph.metadata_props)
+    parts = {
+        "the model's metadata": [head],
+        "the graph's metadata": [rest],
+        "a function": model.functions,
+        "a quantization annotation": graph.quantization_annotation,
+        "a sparse initializer": graph.sparse_initializer,
+        "the training information": model.training_info,
+    }
+    return [(what, [item.SerializeToString(deterministic=True) for item in items]) for what, items in parts.items()]
 
 
 def difference(before: onnx.ModelProto, after: onnx.ModelProto) -> list[str]:

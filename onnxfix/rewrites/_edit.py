@@ -12,6 +12,7 @@ from onnxfix.model.view import ModelView, captured_names, topological_order
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from onnxfix.model.view import Scope
     from onnxfix.rewrites._region import Change
 
 RULE_KEY = "onnxfix.rule"
@@ -19,15 +20,33 @@ RULE_KEY = "onnxfix.rule"
 
 @dataclass(slots=True)
 class EditLog:
-    """What was done to original nodes: (scope, first output) of those replaced and of those orphaned, with the rule's code."""
+    """What was done to original nodes: keys of those replaced, of those around them and of those orphaned, with the rule's code."""
 
     touched: dict[tuple[str, str], str] = field(default_factory=dict)
     initializers_dropped: set[str] = field(default_factory=set)
 
 
 def node_key(scope: str, node: onnx.NodeProto) -> tuple[str, str]:
-    """How a node is known across edits: its scope and first output, which no rewrite renames."""
+    """How a node is known across edits: its scope's key and its first output, which no rewrite renames."""
     return scope, next((name for name in node.output if name), node.name)
+
+
+def scope_key(scope: Scope) -> str:
+    """How a scope is known across edits: its path by the first outputs of the nodes around it, since positions change."""
+    around = node_around(scope)
+    if around is None or scope.parent is None:
+        return scope.path
+    attribute = scope.path.rpartition("/")[2]
+    return "/".join((*node_key(scope_key(scope.parent), around), attribute))
+
+
+def node_around(scope: Scope) -> onnx.NodeProto | None:
+    """The node that holds a subgraph; None for the main graph and for functions."""
+    if scope.parent is None:
+        return None
+    return next(
+        scope.parent.nodes_by_index[index].proto for index, inner in scope.parent.subgraphs.items() if scope in inner.values()
+    )
 
 
 def copy_model(model: onnx.ModelProto) -> onnx.ModelProto:
@@ -51,25 +70,47 @@ def apply_changes(model: onnx.ModelProto, changes: Iterable[tuple[Change, str]],
     by_scope: dict[str, list[tuple[Change, str]]] = {}
     for change, code in changes:
         by_scope.setdefault(change.scope, []).append((change, code))
-    # inner graphs first: replacing the node list of an outer graph copies the inner ones
-    for path in sorted(by_scope, key=lambda text: -text.count("/")):
-        _splice(model, graph_of(view, path), path, by_scope[path], log)
+    freed: dict[str, set[str]] = {}
+    while by_scope:
+        # inner graphs first: replacing the node list of an outer graph copies the inner ones
+        path = max(by_scope, key=lambda text: text.count("/"))
+        here = by_scope.pop(path)
+        scope = next(scope for scope in view.scopes if scope.path == path)
+        unread = _splice(model, graph_of(view, path), path, scope_key(scope), here, freed.pop(path, set()), log)
+        around = node_around(scope)
+        if around is not None and scope.parent is not None:
+            outer = scope.parent
+            code = here[0][1] if here else "orphaned"
+            log.touched.setdefault(node_key(scope_key(outer), around), code)
+            # what only the branch read is an orphan of the outer graph
+            freed.setdefault(outer.path, set()).update(unread)
+            by_scope.setdefault(outer.path, [])
 
 
-def _splice(model: onnx.ModelProto, graph: onnx.GraphProto, path: str, changes: list[tuple[Change, str]], log: EditLog) -> None:
+def _splice(
+    model: onnx.ModelProto,
+    graph: onnx.GraphProto,
+    path: str,
+    key: str,
+    changes: list[tuple[Change, str]],
+    freed: set[str],
+    log: EditLog,
+) -> set[str]:
+    """Put the changes into one graph; `freed` names may have lost readers. Returns those that an outer graph makes."""
     old = list(graph.node)
     new: dict[int, list[onnx.NodeProto]] = {}
-    freed: set[str] = set()
     for change, code in changes:
         replaced = old[change.index]
-        log.touched[node_key(path, replaced)] = code
+        log.touched[node_key(key, replaced)] = code
         _carry_over(replaced, change.nodes, code)
         new[change.index] = change.nodes
-        freed.update(name for name in replaced.input if name)
+        freed.update(name for name in (*replaced.input, *captured_names(replaced)) if name)
         for tensor in change.initializers:
             add_initializer(model, graph, tensor)
+    own = {name for node in old for name in node.output} | {tensor.name for tensor in graph.initializer}
+    own |= {value.name for value in graph.input}
     nodes = [node for index, item in enumerate(old) for node in new.get(index, [item])]
-    nodes = _without_orphans(graph, path, nodes, freed, log)
+    nodes = _without_orphans(graph, key, nodes, freed, log)
     order = topological_order(nodes, path)
     kept = [nodes[index] for index in order]
     del graph.node[:]
@@ -79,6 +120,7 @@ def _splice(model: onnx.ModelProto, graph: onnx.GraphProto, path: str, changes: 
     if len(stay) < len(graph.value_info):
         del graph.value_info[:]
         graph.value_info.extend(stay)
+    return freed - own
 
 
 def _carry_over(old: onnx.NodeProto, nodes: list[onnx.NodeProto], code: str) -> None:
@@ -109,7 +151,7 @@ def add_initializer(model: onnx.ModelProto, graph: onnx.GraphProto, tensor: onnx
 
 
 def _without_orphans(
-    graph: onnx.GraphProto, path: str, nodes: list[onnx.NodeProto], freed: set[str], log: EditLog
+    graph: onnx.GraphProto, key: str, nodes: list[onnx.NodeProto], freed: set[str], log: EditLog
 ) -> list[onnx.NodeProto]:
     """Drop nodes and initializers that only fed what was replaced; what was unused before stays."""
     readers: dict[str, int] = {}
@@ -131,7 +173,7 @@ def _without_orphans(
         if id(made) in dropped or any(readers.get(other, 0) > 0 or other in outputs for other in made.output if other):
             continue
         dropped.add(id(made))
-        log.touched.setdefault(node_key(path, made), "orphaned")
+        log.touched.setdefault(node_key(key, made), "orphaned")
         for source in (*made.input, *captured_names(made)):
             readers[source] -= 1
             if source:
