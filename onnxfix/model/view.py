@@ -166,10 +166,11 @@ class ModelView:
     def _fill(self, scope: Scope, protos: Sequence[onnx.NodeProto], depth: int) -> None:
         self.scopes.append(scope)
         nodes = [Node(proto, scope, index) for index, proto in enumerate(protos)]
+        given = {*scope.inputs, *scope.initializers}
         for node in nodes:
             for name in node.outputs:
                 if name:
-                    if name in scope.producers:
+                    if name in scope.producers or name in given:
                         raise ModelError(f"{node.path}: value {name!r} is made twice; node output names must be unique")
                     scope.producers[name] = node
         scope.nodes = [nodes[index] for index in topological_order(protos, scope.path)]

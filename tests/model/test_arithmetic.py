@@ -172,11 +172,9 @@ def test_a_quotient_that_floating_point_rounds_is_not_whole_and_not_summed() -> 
       hf = Cast <to = 1> (h)  wf = Cast <to = 1> (w)  q = Div (hf, wf) """
     assert array_of(shape_program(body + "f = Floor (q) s = Cast <to = 7> (f)")) == ["floor(fdiv32(h,w))"]
     assert array_of(shape_program(body + "t = Add (q, q) s = Cast <to = 7> (t)")) is None
-    half = (
-        body
-        + "c = Constant <value = float[1] {0.5}> () a = Mul (hf, c) b = Mul (wf, c) m = Max (a, b) f = Floor (m) s = Cast <to = 7> (f)"
-    )
-    assert array_of(shape_program(half)) == ["floor(max(1/2*h,1/2*w))"]
+    larger = """c = Constant <value = float[1] {0.5}> ()  a = Mul (hf, c)  b = Mul (wf, c)  m = Max (a, b)
+      f = Floor (m)  s = Cast <to = 7> (f)"""
+    assert array_of(shape_program(body + larger)) == ["floor(max(1/2*h,1/2*w))"]
 
 
 def test_comparing_with_minus_one_is_decided_for_dimensions_and_not_for_what_may_be_negative() -> None:

@@ -1,0 +1,311 @@
+"""Facts: symbolic shapes are those that onnxruntime gives at several bindings; constants, element types, subgraphs, functions."""
+
+import itertools
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+
+from onnxfix.model.dims import Poly
+from onnxfix.model.facts import Facts, ScopeFacts
+from onnxfix.model.view import ModelView
+
+from .programs import facts_of, value_at
+from .test_arithmetic import run
+
+HEAD = '<ir_version: 7, opset_import: ["" : 11]>'
+BINDINGS = [dict(zip("nhw", sizes, strict=True)) for sizes in ((1, 9, 12), (2, 16, 7), (3, 33, 10))]
+
+
+def parse(text: str) -> onnx.ModelProto:
+    model: onnx.ModelProto = onnx.parser.parse_model(text)
+    return model
+
+
+def main(text: str, **options: object) -> ScopeFacts:
+    view = ModelView(parse(text))
+    return Facts(view, **options).of(view.main)  # type: ignore[arg-type]
+
+
+def words(scope: ScopeFacts, name: str = "y") -> list[str] | None:
+    shape = scope.shape(name)
+    return None if shape is None else [str(dim) for dim in shape]
+
+
+def check_shape(body: str, rank: int = 4, *, opset: int = 11, channels: int = 4, extra: str = "") -> list[str]:
+    """Compare the shape of `y` with onnxruntime's at every binding; x is float[n, channels, h, w]."""
+    text = (
+        f'<ir_version: 7, opset_import: ["" : {opset}]> g (float[n,{channels},h,w] x) => '
+        f"(float[{','.join(f'o{axis}' for axis in range(rank))}] y) {extra} {{ {body} }}"
+    )
+    model = parse(text)
+    facts, scope = facts_of(model)
+    shape = scope.shape("y")
+    assert shape is not None
+    assert len(shape) == rank
+    for binding in BINDINGS:
+        x = np.zeros((binding["n"], channels, binding["h"], binding["w"]), np.float32)
+        (computed,) = run(model, x=x)
+        for dim, size in zip(shape, computed.shape, strict=True):
+            if isinstance(dim, Poly) and str(dim).startswith("y."):
+                continue  # not known, and said to be
+            assert value_at(dim, binding, facts._names) == size, (shape, computed.shape, binding)
+    return [str(dim) for dim in shape]
+
+
+WINDOWS = list(itertools.product([1, 2, 3], [1, 2, 3], [0, 1], [1, 2]))
+
+
+class TestShapes:
+    @pytest.mark.parametrize(("kernel", "stride", "pad", "dilation"), WINDOWS)
+    def test_convolutions(self, kernel: int, stride: int, pad: int, dilation: int) -> None:
+        weights = ",".join(["0"] * (5 * 4 * kernel * kernel))
+        said = check_shape(
+            f"y = Conv <strides = [{stride},1], pads = [{pad},0,0,{pad}], dilations = [{dilation},1]> (x, w0)",
+            extra=f"<float[5,4,{kernel},{kernel}] w0 = {{{weights}}}>",
+        )
+        assert said[:2] == ["n", "5"]
+
+    @pytest.mark.parametrize("op", ["MaxPool", "AveragePool"])
+    @pytest.mark.parametrize(("kernel", "stride", "pad", "ceil"), [w for w in WINDOWS if w[2] < w[0]])
+    def test_pools(self, op: str, kernel: int, stride: int, pad: int, ceil: int) -> None:
+        check_shape(
+            f"y = {op} <kernel_shape = [{kernel},{kernel}], strides = [{stride},{stride}], pads = [{pad},{pad},{pad},{pad}], "
+            f"ceil_mode = {ceil - 1}> (x)"
+        )
+
+    @pytest.mark.parametrize("auto_pad", ["SAME_UPPER", "SAME_LOWER", "VALID"])
+    def test_automatic_padding(self, auto_pad: str) -> None:
+        check_shape(f'y = MaxPool <kernel_shape = [3,3], strides = [2,2], auto_pad = "{auto_pad}"> (x)')
+
+    def test_a_window_that_divides_by_two_has_the_floor_of_half_the_size(self) -> None:
+        assert check_shape("y = MaxPool <kernel_shape = [2,2], strides = [2,2]> (x)")[2:] == ["floor(1/2*h)", "floor(1/2*w)"]
+
+    @pytest.mark.parametrize("scales", ["1,1,2,2", "1,1,3,1", "1,1,0.5,0.5", "1,1,1.5,2", "2,1,1,1"])
+    def test_resize_by_scales(self, scales: str) -> None:
+        said = check_shape(
+            'y = Resize <coordinate_transformation_mode = "asymmetric", nearest_mode = "floor"> (x, e, s)',
+            extra=f"<float[0] e = {{}}, float[4] s = {{{scales}}}>",
+        )
+        if scales == "1,1,2,2":
+            assert said == ["n", "4", "2*h", "2*w"]
+
+    def test_resize_to_sizes(self) -> None:
+        said = check_shape(
+            "shape = Shape (x) z = Constant <value = int64[2] {0,1}> () front = Gather (shape, z) "
+            "sizes = Concat <axis = 0> (front, hw)"
+            ' y = Resize <coordinate_transformation_mode = "asymmetric", nearest_mode = "floor"> (x, e, e, sizes)',
+            extra="<float[0] e = {}, int64[2] hw = {5, 6}>",
+        )
+        assert said == ["n", "4", "5", "6"]
+
+    def test_upsample(self) -> None:
+        said = check_shape("y = Upsample (x, s)", opset=9, extra="<float[4] s = {1, 1, 2, 3}>")
+        assert said == ["n", "4", "2*h", "3*w"]
+
+    @pytest.mark.parametrize(
+        "bounds", [(0, 2**63 - 1), (0, 2**31 - 1), (1, 2**63 - 1), (0, -1), (-3, 2**63 - 1), (2, 5), (0, 8), (-4, -1)]
+    )
+    @pytest.mark.parametrize("axis", [0, 2, -1])
+    def test_slices(self, bounds: tuple[int, int], axis: int) -> None:
+        start, end = bounds
+        if axis == 0 and min(bounds) < -1:
+            pytest.skip("bounds from the end are taken to lie inside the axis, which this batch does not hold")
+        check_shape("y = Slice (x, b, e, a)", extra=f"<int64[1] b = {{{start}}}, int64[1] e = {{{end}}}, int64[1] a = {{{axis}}}>")
+
+    @pytest.mark.parametrize(("offset", "wanted"), [(0, "h"), (-2, "h-2"), (2, "h")])
+    def test_a_slice_to_an_end_that_is_computed_from_the_size(self, offset: int, wanted: str) -> None:
+        said = check_shape(
+            "shape = Shape (x) two = Constant <value = int64[1] {2}> () h0 = Gather (shape, two) end = Add (h0, o) "
+            "y = Slice (x, b, end, two)",
+            extra=f"<int64[1] o = {{{offset}}}, int64[1] b = {{0}}>",
+        )
+        assert said[2] == wanted
+
+    def test_a_slice_by_run_time_bounds_is_known_to_have_the_rank_alone(self) -> None:
+        text = f"{HEAD} g (float[n,4] x, int64[1] b, int64[1] e, int64[1] a) => (float[p,q] y) {{ y = Slice (x, b, e, a) }}"
+        assert words(main(text)) == ["y.0", "y.1"]
+
+    @pytest.mark.parametrize(
+        ("target", "rank", "wanted"),
+        [
+            ("0,-1", 2, ["n", "4*h*w"]),
+            ("0,2,2,-1", 4, ["n", "2", "2", "h*w"]),
+            ("-1,4", 2, ["n*h*w", "4"]),
+            ("0,0,-1", 3, ["n", "4", "h*w"]),
+            ("-1", 1, ["4*n*h*w"]),
+        ],
+    )
+    def test_reshapes_to_constants(self, target: str, rank: int, wanted: list[str]) -> None:
+        said = check_shape("y = Reshape (x, s)", rank, extra=f"<int64[{target.count(',') + 1}] s = {{{target}}}>")
+        assert sorted(map(sorted, said)) == sorted(map(sorted, wanted))
+
+    def test_a_reshape_to_computed_sizes(self) -> None:
+        said = check_shape(
+            "shape = Shape (x) zero = Constant <value = int64[1] {0}> () n0 = Gather (shape, zero) t = Concat <axis = 0> (n0, m)"
+            " y = Reshape (x, t)",
+            2,
+            extra="<int64[1] m = {-1}>",
+        )
+        assert said[0] == "n"
+
+    def test_concat_adds_along_its_axis(self) -> None:
+        assert check_shape("t = Relu (x) y = Concat <axis = 2> (x, t, t)") == ["n", "4", "3*h", "w"]
+        assert check_shape("t = Transpose <perm = [0,1,2,3]> (x) y = Concat <axis = -1> (x, t)") == ["n", "4", "h", "2*w"]
+
+    @pytest.mark.parametrize(("axis", "rank"), [(0, 2), (1, 2), (2, 2), (4, 2), (-1, 2)])
+    def test_flatten(self, axis: int, rank: int) -> None:
+        check_shape(f"y = Flatten <axis = {axis}> (x)", rank)
+
+    def test_global_pools_keep_batch_and_channels(self) -> None:
+        assert check_shape("y = GlobalAveragePool (x)") == ["n", "4", "1", "1"]
+
+    def test_aten_adaptive_pools_have_their_output_size(self) -> None:
+        text = (
+            '<ir_version: 7, opset_import: ["" : 9, "org.pytorch.aten" : 1]> g (float[n,4,h,w] x) => (float[a,b,c,d] y) '
+            "{ y = org.pytorch.aten.adaptive_avg_pool2d <output_size = [3, 5]> (x) }"
+        )
+        scope = main(text)
+        assert words(scope) == ["n", "4", "3", "5"]
+        assert scope.dtype_name("y") == "FLOAT"
+
+    def test_given_shapes_take_the_place_of_declared_ones(self) -> None:
+        text = f"{HEAD} g (float[n,3,h,w] x) => (float[n,3,h,w] y) {{ y = Relu (x) }}"
+        assert main(text, shapes={"x": (2, 3, 4, 5)}).static_shape("y") == (2, 3, 4, 5)
+        assert main(text).static_shape("y") is None
+
+    def test_dimensions_without_a_name_are_not_taken_for_equal(self) -> None:
+        model = parse(f"{HEAD} g (float[n,3] x, float[m,3] z) => (float[p,3] y) {{ y = Add (x, z) }}")
+        for value in model.graph.input:
+            value.type.tensor_type.shape.dim[0].ClearField("dim_param")
+        _, scope = facts_of(model)
+        assert words(scope, "x") == ["x.0", "3"]
+        assert words(scope, "z") == ["z.0", "3"]
+
+
+class TestConstants:
+    def test_what_no_input_changes_is_constant_whether_or_not_its_numbers_are_kept(self) -> None:
+        scope = main(
+            f"{HEAD} g (float[1,3] x) => (float[1,3] y) <float[1,3] w = {{1, 2, 3}}> "
+            "{ e = Exp (w) y = Mul (x, e) r = RandomUniform <shape = [1]> () q = RandomNormalLike (w) }"
+        )
+        assert [name for name in ("w", "e", "y", "r", "q", "x") if scope.is_constant(name)] == ["w", "e"]
+        constant = scope.constant("e")
+        assert constant is not None
+        np.testing.assert_array_equal(constant, np.exp(np.array([[1, 2, 3]], np.float32)))
+
+    def test_the_shape_of_a_static_input_is_constant_that_of_a_dynamic_one_is_not(self) -> None:
+        text = f"{HEAD} g (float[%s,3] x) => (int64[2] y) {{ y = Shape (x) }}"
+        numbers = main(text % "1").numbers("y")
+        assert numbers is not None
+        assert numbers.tolist() == [1, 3]
+        assert main(text % "n").numbers("y") is None
+        assert not main(text % "n").is_constant("y")
+
+    def test_elements_keep_their_type(self) -> None:
+        scope = main(
+            f"{HEAD} g (float[1] x) => (float[1] y) <int32[2] i = {{1, 2}}, float16[1] h = {{1}}> "
+            "{ s = Identity (i) y = Relu (x) }"
+        )
+        constant = scope.constant("s")
+        assert constant is not None
+        assert constant.dtype == np.int32
+        assert scope.dtype_name("h") == "FLOAT16"
+        assert scope.dtype_name("nowhere") == "?"
+        assert scope.shape("nowhere") is None
+
+    def test_external_tensors_are_read_only_where_a_folder_is_given(self, tmp_path: Path) -> None:
+        (tmp_path / "w.bin").write_bytes(np.array([2, 3], np.int64).tobytes())
+        model = parse(f"{HEAD} g (float[6] x) => (float[p,q] y) <int64[2] s = {{9, 9}}> {{ y = Reshape (x, s) }}")
+        tensor = model.graph.initializer[0]
+        tensor.ClearField("int64_data")
+        tensor.data_location = onnx.TensorProto.EXTERNAL
+        tensor.external_data.add(key="location", value="w.bin")
+        view = ModelView(model)
+        assert words(Facts(view).of(view.main)) == ["p", "q"]
+        assert words(Facts(view, base_dir=tmp_path).of(view.main)) == ["2", "3"]
+
+    def test_damaged_constants_are_not_known_and_raise_nothing(self) -> None:
+        model = parse(f"{HEAD} g (float[6] x) => (float[p,q] y) <int64[2] s = {{2, 3}}> {{ y = Reshape (x, s) }}")
+        del model.graph.initializer[0].int64_data[:]
+        model.graph.initializer[0].raw_data = b"\x01\x02\x03"
+        _, scope = facts_of(model)
+        assert scope.constant("s") is None
+        assert words(scope) is not None
+
+
+class TestScopes:
+    IF = (
+        f"{HEAD} g (bool c, float[n,3] x) => (float[p,q] y) {{ y = If (c) <"
+        "then_branch = a () => (float[r,s] t) { %s }, else_branch = b () => (float[r,s] t) { %s }> }"
+    )
+
+    def test_a_branch_sees_the_values_around_it(self) -> None:
+        model = parse(self.IF % ("t = Relu (x)", "t = Sigmoid (x)"))
+        view = ModelView(model)
+        facts = Facts(view)
+        assert words(facts.of(view.main)) == ["n", "3"]
+        for inner in view.main.nodes[0].subgraphs.values():
+            assert facts.of(inner).dtype_name("x") == "FLOAT"
+
+    def test_branches_of_different_shapes_give_an_unknown_shape(self) -> None:
+        other = "w0 = Constant <value = float[2] {1, 2}> () t = Identity (w0)"
+        assert words(main(self.IF % ("t = Relu (x)", other))) != ["n", "3"]
+
+    def test_unknown_dimensions_of_two_branches_are_not_taken_for_equal(self) -> None:
+        branch = "i = NonZero (x) f = Cast <to = 1> (i) t = %s (f)"
+        # only what the file declares is left
+        assert words(main(self.IF % (branch % "Relu", branch % "Sigmoid"))) == ["p", "q"]
+
+    def test_a_functions_body_is_judged_by_its_own_opset(self) -> None:
+        text = (
+            '<ir_version: 8, opset_import: ["" : 13, "local" : 1]> g (float[1,3] x) => (float[a] y, float[a] z) '
+            "{ y = ReduceSum <axes = [1]> (x) z = local.f (x) } "
+            '<domain: "local", opset_import: ["" : 11]> f (v) => (u) { u = ReduceSum <axes = [1]> (v) }'
+        )
+        view = ModelView(parse(text))
+        assert [scope.opsets[""] for scope in view.scopes] == [13, 11]
+        Facts(view)
+
+
+class TestTroubles:
+    def test_an_opset_that_onnx_does_not_know_leaves_shapes_open(self) -> None:
+        model = parse(f"{HEAD} g (float[1,3] x) => (float[p,q] y) {{ t = Relu (x) y = Relu (t) }}")
+        model.opset_import[0].version = 9999
+        facts_of(model)
+
+    def test_custom_operators_take_the_declared_shape(self) -> None:
+        text = (
+            '<ir_version: 7, opset_import: ["" : 11, "com.acme" : 1]> g (float[1,3] x) => (float[1,7] y) <float[1,5] t> '
+            "{ t = com.acme.Magic (x) y = com.acme.Magic (t) }"
+        )
+        assert main(text).static_shape("y") == (1, 7)
+
+    def test_a_sequence_or_a_map_is_no_tensor_and_raises_nothing(self) -> None:
+        text = f"{HEAD} g (float[1,3] x) => (float[a] y) {{ s = SequenceConstruct (x, x) y = ConcatFromSequence <axis = 0> (s) }}"
+        assert main(text).dtype_name("s") == "?"
+
+    @pytest.mark.parametrize(
+        "body",
+        [
+            "y = Gather (x, x)",
+            "y = Reshape (x)",
+            "y = Conv (x)",
+            "y = Slice (x)",
+            "y = Concat (x)",
+            "y = Unsqueeze (x)",
+            "y = Shape ()",
+            "y = Range (x, x, x)",
+            "y = Flatten <axis = 9> (x)",
+            "y = MaxPool (x)",
+            "y = Resize (x)",
+            "y = Cast <to = 99> (x)",
+            "y = Transpose <perm = [0, 0]> (x)",
+            "y = ConstantOfShape (x)",
+            "y = Clip ()",
+            "y = Expand (x, x)",
+        ],
+    )
+    def test_nodes_that_are_no_valid_onnx_raise_nothing(self, body: str) -> None:
+        main(f"{HEAD} g (float[n,3] x) => (float[p,q] y) {{ {body} }}")
