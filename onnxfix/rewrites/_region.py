@@ -51,8 +51,8 @@ class Names:
                     self._collect(inner)
 
     def base(self, node: onnx.NodeProto) -> str:
-        """What a node's helpers are named after: its name where no other node has it, else its first output."""
-        if node.name and self._nodes[node.name] == 1:
+        """What a node's helpers are named after: its name where no other node or value has it, else its first output."""
+        if node.name and self._nodes[node.name] == 1 and (node.name not in self._used or node.name in node.output):
             return node.name
         return next((name for name in node.output if name), "node")
 
