@@ -76,3 +76,22 @@ def test_a_rewrite_does_not_read_the_view() -> None:
 def test_the_command_line_imports_heavy_packages_only_where_they_are_used() -> None:
     wrong = {(module.name, name) for module in modules("cli") for name, top, _ in imported(module) if top and re.match(HEAVY, name)}
     assert wrong == set()
+
+
+def test_no_module_imports_a_runtime_at_its_top() -> None:
+    """Only a function may: onnxruntime, Polygraphy, rich and TensorRT are slow to load, or not there."""
+    pattern = r"(onnxruntime|polygraphy|rich|tensorrt|tensorrt_rtx)(\.|$)"
+    wrong: set[tuple[str, str]] = set()
+    for module in modules():
+        tree = ast.parse(module.read_text(encoding="utf-8"))
+        deferred = {
+            id(inner)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.FunctionDef) or (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
+            for inner in ast.walk(node)
+        }
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import | ast.ImportFrom) and id(node) not in deferred:
+                names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [str(node.module)]
+                wrong.update((module.relative_to(PACKAGE).as_posix(), name) for name in names if re.match(pattern, name))
+    assert wrong == set()

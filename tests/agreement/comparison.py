@@ -99,14 +99,12 @@ def table(collection: str) -> list[str]:
         cells = [
             counts[parser, verdict] for parser in ("ok", "no") for verdict in (Verdict.LIKELY, Verdict.UNKNOWN, Verdict.BLOCKED)
         ]
-        lines.append(
-            f"{collection:15} {target:7} {len(rows):6}  {cells[0]:6} {cells[1]:7} {cells[2]:7}  {cells[3]:6} {cells[4]:7} {cells[5]:7}"
-        )
-        lines[-1] += f"  {right:6} of {len(named)}"
+        columns = [f"{collection:15} {target:7} {len(rows):6}", *(f"{cell:7}" for cell in cells), f"{right:6} of {len(named)}"]
+        lines.append(" ".join(columns))
     return lines
 
 
 HEADINGS = (
-    "                                 parser: takes it         parser: refuses it       operator",
+    "                                parser: takes it        parser: refuses it      operator",
     "set             target  models  likely unknown blocked  likely unknown blocked  as named",
 )
