@@ -138,7 +138,9 @@ def _proof(report: RepairReport) -> list[Line]:
     head = f"verify    {count(proof.samples, 'sample')}, seed {proof.seed}{_bindings(proof)}"
     verdict = ("within budget", "bold green") if proof.passed else ("NOT EQUAL", "bold red")
     lines: list[Line] = []
-    if len(outputs) == 1:
+    if proof.passed and proof.exact:
+        lines.append((f"{head}: ", ("equal to the bit", "bold green")))
+    elif len(outputs) == 1:
         lines.append((f"{head}: {_figures(outputs[0])}   ", verdict))
     else:
         lines.append((f"{head}: {count(len(outputs), 'output')}   ", verdict))

@@ -10,9 +10,7 @@ from onnxfix.verify.run import CannotRunError, Runner
 
 from .conftest import SEED_MODELS, seed_model
 
-ATEN_MODELS = sorted(path.name for path in SEED_MODELS.glob("*aten*.onnx")) or [
-    "torch1.7.1_adaptive_pool_14x14_aten_opset11.onnx"
-]
+ATEN_MODELS = sorted(path.name for path in SEED_MODELS.glob("*aten*.onnx")) or ["torch1.7.1_adaptive_pool_14x14_aten_opset11.onnx"]
 
 
 def pooled(x, size, reduce):
@@ -37,10 +35,7 @@ def aten_model(node, outputs=("y",), version=1, shape=(1, 2, 7, 9)):
         ],
         "g",
         [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
-        [
-            helper.make_tensor_value_info(name, TensorProto.INT64 if name == "i" else TensorProto.FLOAT, None)
-            for name in outputs
-        ],
+        [helper.make_tensor_value_info(name, TensorProto.INT64 if name == "i" else TensorProto.FLOAT, None) for name in outputs],
         [
             onnx.numpy_helper.from_array(np.array([4, 3], np.int64), "size"),
             onnx.numpy_helper.from_array(np.float32(1.5), "bias"),
@@ -66,9 +61,7 @@ def test_pools_equal_their_definition(size):
     np.testing.assert_allclose(aten.adaptive_avg_pool2d(x, size), pooled(x, size, np.mean), rtol=1e-5, atol=1e-6)
     values, indices = aten.adaptive_max_pool2d(x, size)
     np.testing.assert_array_equal(values, pooled(x, size, np.max))
-    np.testing.assert_array_equal(
-        np.take_along_axis(x.reshape(2, 3, -1), indices.reshape(2, 3, -1), -1), values.reshape(2, 3, -1)
-    )
+    np.testing.assert_array_equal(np.take_along_axis(x.reshape(2, 3, -1), indices.reshape(2, 3, -1), -1), values.reshape(2, 3, -1))
 
 
 def test_max_pool_passes_nan_on():

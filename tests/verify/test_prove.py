@@ -83,12 +83,9 @@ def test_an_interface_that_differs_is_no_proof(text, said):
 
 
 def test_initializers_listed_as_inputs_are_no_part_of_the_interface():
-    before = parse(
-        '<ir_version: 4, opset_import: ["" : 9]> g (float[n] x) => (float[n] y) <float[1] w = {2}> { y = Mul(x, w) }'
-    )
+    before = parse('<ir_version: 4, opset_import: ["" : 9]> g (float[n] x) => (float[n] y) <float[1] w = {2}> { y = Mul(x, w) }')
     after = parse(
-        '<ir_version: 3, opset_import: ["" : 9]> g (float[n] x, float[1] w) => (float[n] y)'
-        " <float[1] w = {2}> { y = Mul(x, w) }"
+        '<ir_version: 3, opset_import: ["" : 9]> g (float[n] x, float[1] w) => (float[n] y) <float[1] w = {2}> { y = Mul(x, w) }'
     )
     assert prove(before, after, exact=True).passed
 

@@ -12,8 +12,7 @@ from .conftest import parse
 
 def test_initializers_listed_as_inputs_need_no_value():
     model = parse(
-        '<ir_version: 3, opset_import: ["" : 9]> g (float[N] x, float[1] w) => (float[N] y)'
-        " <float[1] w = {2}> { y = Mul(x, w) }"
+        '<ir_version: 3, opset_import: ["" : 9]> g (float[N] x, float[1] w) => (float[N] y) <float[1] w = {2}> { y = Mul(x, w) }'
     )
     assert Runner(model).run({"x": np.ones(2, np.float32)})["y"].tolist() == [2.0, 2.0]
 

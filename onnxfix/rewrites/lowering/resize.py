@@ -45,13 +45,22 @@ def lower(region: Region, low: int) -> Decline | None:
         return scales
     if low < 9:
         return Decline("Upsample takes scales as an input from opset 9 on")
+    stored = _stored_scales(region, scales)
     region.edited.op_type = "Upsample"
     del region.edited.input[1:]
-    region.edited.input.append("")
-    region.set_input(1, "scales", np.array(scales, F32))
+    region.edited.input.append(stored or region.tensor("scales", np.array(scales, F32)))
     del region.edited.attribute[:]
     region.edited.attribute.append(onnx.helper.make_attribute("mode", "nearest"))
     return None
+
+
+def _stored_scales(region: Region, scales: list[float]) -> str | None:
+    """The name of the node's own scales where they are an initializer and say just that."""
+    name = region.proto.input[1 if region.opset <= 10 else 2]
+    if name not in region.facts.scope.initializers:
+        return None
+    numbers = region.facts.numbers(name)
+    return name if numbers is not None and np.array_equal(numbers, np.array(scales, F32)) else None
 
 
 def upsample_scales(how: Interpolation) -> list[float] | Decline:
