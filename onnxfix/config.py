@@ -47,6 +47,18 @@ class Config:
         return f"{self.sources[key]}: {key}"
 
 
+def _current_folder() -> Path:
+    """The current folder.
+
+    Raises:
+        UsageError: it has been deleted.
+    """
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        raise UsageError("the current folder no longer exists; change to one that does") from None
+
+
 def find_config(start: Path) -> Path | None:
     """The nearest configuration file at or above `start`, not above the repository that holds it.
 
@@ -110,7 +122,7 @@ def load_config(
     settings = [text for text in overrides if text not in named]
     if isolated and named:
         raise UsageError(f"--config {named[0]} cannot be used with --isolated, which reads no file")
-    found = None if named or isolated else find_config((start or Path.cwd()).resolve())
+    found = None if named or isolated else find_config((start or _current_folder()).resolve())
     files = [Path(text) for text in named] or ([found] if found else [])
 
     layers = [(str(file), _read_file(file)) for file in files]
