@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import onnx
 import pytest
 from rewrites.harness import applied, load, noise, parse, repair, run, same_bits
@@ -15,6 +16,7 @@ from onnxfix.model.load import serialize
 from onnxfix.rewrites import _driver
 from onnxfix.rewrites._edit import RULE_KEY, copy_model
 from onnxfix.targets import find_target
+from onnxfix.verify.aten import adaptive_avg_pool2d, adaptive_max_pool2d
 
 from .rich import UNKNOWN, rich
 
@@ -80,9 +82,9 @@ def test_everything_around_the_nodes_is_kept(pair: Pair) -> None:
     assert list(map(raw, new.input))[: len(old.input)] == list(map(raw, old.input))
     stored = {tensor.name: raw(tensor) for tensor in new.initializer}
     for tensor in old.initializer:
-        if tensor.name in ("w", "b", "slope", "unused"):
+        if tensor.name in ("w", "b", "slope", "unused", "twice"):
             assert stored[tensor.name] == raw(tensor)
-    assert {"none", "twice", "lo", "sizes"}.isdisjoint(stored)  # what only fed replaced nodes, a branch's included
+    assert {"none", "lo", "sizes"}.isdisjoint(stored)  # what only fed replaced nodes, a branch's included
 
 
 def test_unknown_fields_of_model_graph_nodes_and_tensors_are_kept(pair: Pair) -> None:
@@ -285,17 +287,31 @@ def test_a_value_that_only_a_branch_reads_is_no_orphan() -> None:
     assert "Neg" in [node.op_type for node in result.graph.node]
 
 
-def test_nodes_in_branches_are_rewritten_where_they_stand() -> None:
-    """TensorRT-RTX takes If, but no Resize with tf_crop_and_resize; its cubic resize with exclude_outside it takes."""
+@pytest.mark.parametrize("target", ["rtx1.7", "trt7.1"])
+def test_nodes_in_branches_are_rewritten_where_they_stand(target: str) -> None:
     model = parse(
-        """<ir_version: 8, opset_import: ["" : 18]> g (float[1,3,4,4] x, bool c) => (float[1,3,8,8] y)
-        <int64[4] sizes = {1, 3, 8, 8}> {
-          y = If (c) <then_branch = p () => (float[1,3,8,8] u) { n = Neg (x)
-                        u = Resize <coordinate_transformation_mode = "half_pixel", antialias = 0> (n, , , sizes) },
-                      else_branch = q () => (float[1,3,8,8] v) { v = Resize (x, , , sizes) }> }"""
+        """<ir_version: 8, opset_import: ["" : 11, "org.pytorch.aten" : 1]> g (float[1,3,10,10] x, bool c) => (float[1,3,6,6] y)
+        <int64[2] size = {6, 6}> {
+          m = Abs (x)
+          y = If (c) <then_branch = p () => (float[1,3,6,6] u) {
+                        n = Neg (m)  [pool] u = org.pytorch.aten.adaptive_avg_pool2d (n, size) },
+                      else_branch = q () => (float[1,3,6,6] v) { v = org.pytorch.aten.adaptive_max_pool2d (x, size) }> }"""
     )
-    report, _ = repair(model, "rtx1.7")
-    assert report.status in ("clean", "declined", "repaired")
+    report, result = repair(model, target, partial=True)
+    assert applied(report) == ["aten_adaptive_pool", "aten_adaptive_pool"]
+    assert report.proof is not None
+    assert report.proof.passed
+    assert result is not None
+    onnx.checker.check_model(result, full_check=True)
+    (branches,) = [{item.name: item.g for item in node.attribute} for node in result.graph.node if node.op_type == "If"]
+    assert [node.op_type for node in branches["then_branch"].node] == ["Neg", "MatMul", "MatMul"]
+    assert [node.op_type for node in branches["else_branch"].node] == ["Gather", "Gather", "MaxPool"]
+    assert not result.graph.initializer  # the size was read by the two nodes alone
+    x = noise((1, 3, 10, 10))
+    for choice, pool in ((True, adaptive_avg_pool2d(-np.abs(x), (6, 6))), (False, adaptive_max_pool2d(x, (6, 6))[0])):
+        np.testing.assert_allclose(run(result, {"x": x, "c": np.array(choice)})["y"], pool, rtol=1e-5, atol=1e-6)
+    assert report.fidelity is not None
+    assert (report.fidelity.nodes_before, report.fidelity.identical, report.fidelity.edited) == (5, 2, 3)
 
 
 def test_an_edit_in_a_branch_is_in_the_ledger_even_behind_nodes_that_come_and_go() -> None:
