@@ -149,6 +149,8 @@ _LABELS = {
 
 
 def _fold_reshape(end: Region, entries: list[Number], shape: tuple[Number, ...]) -> Decline | None:
+    if any(attribute.name == "allowzero" and attribute.i for attribute in end.proto.attribute):
+        return Decline("allowzero=1 gives 0 another meaning")
     target = []
     for axis, entry in enumerate(entries):
         if not isinstance(entry, Poly):
@@ -164,6 +166,8 @@ def _fold_reshape(end: Region, entries: list[Number], shape: tuple[Number, ...])
 
 
 def _fold_sizes(end: Region, entries: list[Number], shape: tuple[Number, ...]) -> Decline | None:
+    if any(attribute.name in ("axes", "keep_aspect_ratio_policy") for attribute in end.proto.attribute):
+        return Decline("the sizes are of some axes only, or bounds")
     if len(entries) != len(shape):
         return Decline(f"{len(entries)} sizes for {len(shape)} axes")
     scales = []

@@ -184,3 +184,17 @@ def test_it_declines_with_the_reason(text: str, reason: str) -> None:
     answer = ask(parse(HEAD + text), "fold_parameter")
     assert isinstance(answer, str)
     assert reason in answer
+
+
+def test_a_zero_that_means_zero_is_not_written_for_a_dimension_to_copy() -> None:
+    text = (
+        "(float[a, b] y)"
+        + I
+        + ("{ [node] s = Shape (x)  n0 = Gather (s, i0)  t = Concat <axis = 0> (n0, minus)  y = Reshape <allowzero = 1> (x, t) }")
+    )
+    assert "allowzero=1" in str(ask(parse(HEAD.replace(": 13", ": 14") + text), "fold_parameter"))
+
+
+def test_sizes_of_some_axes_are_left() -> None:
+    text = "(float[a, b, c, d] y)" + I + ("{ [node] s = Shape (x)  t = Mul (s, two)  y = Resize <axes = [0, 1, 3, 2]> (x, , , t) }")
+    assert "some axes only" in str(ask(parse(HEAD.replace(": 13", ": 18") + text), "fold_parameter"))

@@ -68,6 +68,8 @@ def test_it_declines_with_the_reason() -> None:
     assert ask(instance_norm((1, 3, 4, 4), opset=18), "instance_norm_to_mean") == (
         "ReduceMean takes its axes as an input from opset 18 on"
     )
+    half = instance_norm((1, 3, 4, 4), dtype=onnx.TensorProto.FLOAT16)
+    assert "squares overflow half precision" in str(ask(half, "instance_norm_to_mean"))
     computed = parse(
         """<ir_version: 8, opset_import: ["" : 11]> g (float[1,2,4,4] x, float[2] s) => (float[1,2,4,4] y) <float[2] b = {0, 1}>
         { [node] y = InstanceNormalization (x, s, b) }"""
