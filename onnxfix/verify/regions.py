@@ -72,20 +72,28 @@ def room_for_noise(
 
 
 def changed_values(before: onnx.ModelProto, after: onnx.ModelProto) -> list[str]:
-    """The values that nodes of both main graphs make, by nodes that differ or mean something else in the other's opset."""
+    """The values that nodes of both main graphs make, by nodes that differ or may mean something else in the other's opset.
+
+    Of equal nodes whose operator has another version in the other opset, one of each kind (operator, attributes, number of
+    inputs) stands for all.
+    """
     makers = {name: node for node in before.graph.node for name in node.output if name}
     versions = [{item.domain: item.version for item in model.opset_import} for model in (before, after)]
     changed = []
+    kinds: set[tuple[str, str, int, tuple[bytes, ...]]] = set()
     for node in after.graph.node:
-        for name in node.output:
-            old = makers.get(name)
-            if name and old is not None and not (_bytes(node) == _bytes(old) and _same_meaning(node, versions)):
-                changed.append(name)
+        names = [name for name in node.output if name in makers]
+        if all(_bytes(node) == _bytes(makers[name]) for name in names):
+            kind = (node.domain, node.op_type, len(node.input), tuple(_bytes(attribute) for attribute in node.attribute))
+            if kind in kinds or _same_meaning(node, versions):
+                continue
+            kinds.add(kind)
+        changed += names
     return changed
 
 
-def _bytes(node: onnx.NodeProto) -> bytes:
-    data: bytes = node.SerializeToString(deterministic=True)
+def _bytes(message: onnx.NodeProto | onnx.AttributeProto) -> bytes:
+    data: bytes = message.SerializeToString(deterministic=True)
     return data
 
 
@@ -148,14 +156,14 @@ def region_difference(
 
     for begin in range(0, len(wanted), VALUES_AT_ONCE):
         names = wanted[begin : begin + VALUES_AT_ONCE]
-        ends = [_region(model, names, common) for model in (before, after)]
+        ends = [region_of(model, names, common) for model in (before, after)]
         stored = [name for name in dict.fromkeys((*names, *ends[0][1], *ends[1][1])) if name in made]
         values: dict[str, Any] = {**feeds, **runner(with_outputs(before, stored), base_dir).run(feeds)}
         if any(not isinstance(values[name], np.ndarray) for name in stored):
             continue  # sequences are compared as outputs only
         expected = {name: values[name] for name in names}
         old, new = (
-            _Region(*end, names, model, values, runner, folder)
+            Region(*end, names, model, values, runner, folder)
             for end, model, folder in zip(ends, (before, after), (base_dir, after_base_dir), strict=True)
         )
         try:
@@ -174,7 +182,7 @@ def region_difference(
     return None
 
 
-class _Region:
+class Region:
     """Nodes cut out of a model, as a model of their own that reads the values around them."""
 
     def __init__(
@@ -213,7 +221,7 @@ class _Region:
         return {name.removeprefix(_MADE): value for name, value in got.items()}
 
 
-def _region(model: onnx.ModelProto, names: list[str], common: set[str]) -> tuple[list[onnx.NodeProto], list[str]]:
+def region_of(model: onnx.ModelProto, names: list[str], common: set[str]) -> tuple[list[onnx.NodeProto], list[str]]:
     """The nodes that make `names` from values in `common`, inputs and constants, in order; and what they read from outside."""
     maker = {name: index for index, node in enumerate(model.graph.node) for name in node.output if name}
     constant = {tensor.name for tensor in model.graph.initializer}
