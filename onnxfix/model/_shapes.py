@@ -155,21 +155,21 @@ def _slice(node: Node, shapes: list[Shape | None], values: list[Array | None], n
     for position, (start, end) in enumerate(zip(starts, ends, strict=True)):
         axis = (axes[position] if axes is not None else position) % len(data)
         step = steps[position] if steps is not None else 1
-        out[axis] = _sliced(data[axis], start, end, step)
+        out[axis] = _sliced(data[axis], start, end, step, names)
     return tuple(out)
 
 
-def _sliced(dim: Number, start: Number, end: Number, step: int) -> Number | None:
+def _sliced(dim: Number, start: Number, end: Number, step: int, names: Names) -> Number | None:
     if step != 1:
         return None
-    low, high = _bound(dim, start), _bound(dim, end)
+    low, high = _bound(dim, start, names), _bound(dim, end, names)
     if low is None or high is None:
         return None
     length = high - low
     return length if isinstance(length, Poly) or length > 0 else 0
 
 
-def _bound(dim: Number, bound: Number) -> Number | None:
+def _bound(dim: Number, bound: Number, names: Names) -> Number | None:
     """A Slice start or end, counted from the front and clamped to the dimension; None where that depends on its size."""
     if not isinstance(dim, Poly):
         if isinstance(bound, Poly):
@@ -178,13 +178,15 @@ def _bound(dim: Number, bound: Number) -> Number | None:
     if not isinstance(bound, Poly):
         if bound >= TO_THE_END:
             return dim
-        if bound == 0:
-            return 0
-        return dim + bound if bound < 0 else None  # a size below |bound| clamps: exporters write it for known sizes only
+        if not -names.smallest(dim) <= bound <= names.smallest(dim):
+            return None
+        return dim + bound if bound < 0 else bound
     beyond = bound - dim
     if isinstance(beyond, Poly):
         return None
-    return dim if beyond >= 0 else bound
+    if beyond >= 0:
+        return dim
+    return bound if names.smallest(dim) >= -beyond else None
 
 
 def _global_pool(node: Node, shapes: list[Shape | None], values: list[Array | None], names: Names) -> tuple[Number | None, ...]:

@@ -10,7 +10,10 @@ its names may stand for fractions or for negative numbers.
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 Number: TypeAlias = "int | Fraction | Poly"
 Monomial: TypeAlias = tuple[tuple[str, int], ...]
@@ -107,6 +110,21 @@ def is_number(value: Number) -> bool:
     return not isinstance(value, Poly)
 
 
+def value_at(value: Number, sizes: Mapping[str, int]) -> Fraction | None:
+    """The number for given sizes of the dimensions; None where one of its names has none."""
+    if not isinstance(value, Poly):
+        return Fraction(value)
+    total = Fraction(0)
+    for monomial, coefficient in value.terms.items():
+        term = Fraction(coefficient)
+        for name, power in monomial:
+            if name not in sizes:
+                return None
+            term *= Fraction(sizes[name]) ** power
+        total += term
+    return total
+
+
 def divide(dividend: Number, divisor: Number) -> Number | None:
     """The exact quotient where it is a polynomial, else None (also for a divisor of 0)."""
     if not isinstance(divisor, Poly):
@@ -141,10 +159,11 @@ def divide(dividend: Number, divisor: Number) -> Number | None:
 class Names:
     """Gives expressions without a polynomial form a name, the same one for the same expression."""
 
-    __slots__ = ("_fractional", "_known", "_signed")
+    __slots__ = ("_fractional", "_known", "_made", "_signed")
 
     def __init__(self) -> None:
         self._known: dict[tuple[object, ...], str] = {}
+        self._made: set[str] = set()
         self._fractional: set[str] = set()
         self._signed: set[str] = set()
 
@@ -156,6 +175,7 @@ class Names:
             text = f"{kind}({','.join(map(str, args))})"
             name = text if len(text) <= 40 else f"{kind}#{len(self._known)}"
             self._known[key] = name
+            self._made.add(name)
             if not whole:
                 self._fractional.add(name)
             if signed:
@@ -183,6 +203,15 @@ class Names:
             coefficient > 0 and not any(name in self._signed for name, _ in monomial)
             for monomial, coefficient in value.terms.items()
         )
+
+    def smallest(self, value: Number) -> int | Fraction:
+        """A lower bound of a value that is never negative, where every dimension is at least 1; 0 where nothing more is known."""
+        if not isinstance(value, Poly):
+            return value
+        if not self.never_negative(value):
+            return 0
+        known = (c for monomial, c in value.terms.items() if not any(name in self._made for name, _ in monomial))
+        return sum(known, start=Fraction(0))
 
     def floor(self, value: Number) -> Number:
         """The largest integer not above `value`."""

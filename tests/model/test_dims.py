@@ -96,6 +96,16 @@ def test_what_is_said_of_sign_and_wholeness_holds(a: Number, b: Number, binding:
     assert at(made[4], binding, names) == max(at(a, binding), at(b, binding))
 
 
+@settings(deadline=None)
+@given(numbers(), st.fixed_dictionaries({"h": st.integers(1, 50), "w": st.integers(1, 50)}))
+def test_a_lower_bound_is_one_for_all_sizes_from_1_on(a: Number, binding: dict[str, int]) -> None:
+    names = Names()
+    for number in (a, names.floor(a), names.extreme("max", a, H + 2), names.extreme("min", H, W) + H):
+        value = at(number, binding, names)
+        assert value >= names.smallest(number) or value < 0
+    assert names.smallest(8 * H + 2) == 10
+
+
 def test_the_same_expression_gets_the_same_name_and_another_another() -> None:
     names = Names()
     assert names.floor(H * Fraction(1, 2)) == names.floor(Fraction(1, 2) * H)
