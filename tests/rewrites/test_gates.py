@@ -9,7 +9,8 @@ import pytest
 
 from onnxfix.errors import UsageError
 from onnxfix.rewrites import _driver, _gates, prelu_to_relu, resize_to_gather
-from onnxfix.rewrites._region import Change
+from onnxfix.rewrites._region import Change, Region
+from onnxfix.verify.run import CannotRunError
 
 from .harness import applied, noise, ops, parse, repair, run, same_bits
 from .resizes import resize
@@ -255,12 +256,37 @@ def test_shapes_that_do_not_fit_are_an_error() -> None:
         repair(two, shapes={"x": (1, 2), "z": (2, 2)})
 
 
-def test_what_cannot_run_is_unproven_and_not_written() -> None:
-    model = parse(
-        """<ir_version: 6, opset_import: ["" : 9, "my" : 1]> g (float[1,3,4,4] x) => (float[1,3,4,4] y)
-        <float[3,1,1] s = {0.1, 0.2, 0.3}> { a = PRelu (x, s)  y = my.Secret (a) }"""
-    )
-    report, result = repair(model, partial=True)
+SECRET = """<ir_version: 6, opset_import: ["" : 9, "my" : 1]> g (float[1,3,4,4] x) => (float[1,3,4,4] y)
+<float[3,1,1] s = {0.1, 0.2, 0.3}> { a = PRelu (x, s)  y = my.Secret (a) }"""
+
+
+def test_where_a_custom_node_keeps_the_model_from_running_the_changed_nodes_are_proven_alone() -> None:
+    report, result = repair(parse(SECRET), partial=True)
+    assert report.status == "partial"
+    assert result is not None
+    assert report.proof is not None
+    assert [output.name for output in report.proof.outputs] == ["a"]
+    assert "Secret" in report.proof.note
+    assert "its changed nodes were run alone" in report.proof.note
+
+
+def test_a_wrong_rewrite_is_found_by_the_changed_nodes_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    def wrong(region: Region, facts: object, target: object) -> None:
+        x, slope = region.node.inputs
+        region.replace(region.layer("Mul", "scaled", [slope, x]))
+
+    monkeypatch.setattr("onnxfix.rewrites.prelu_to_relu.rewrite", wrong)
+    report, _ = repair(parse(SECRET), partial=True)
+    assert "PRelu" in [finding.location.op_type for finding in report.after[0].findings]
+    assert any("numeric proof" in item.reason for item in report.declined)
+
+
+def test_what_cannot_run_at_all_is_unproven_and_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, why: str, **__: object) -> None:
+        raise CannotRunError(why)
+
+    monkeypatch.setattr("onnxfix.verify.region_proof.prove_regions", refuse)
+    report, result = repair(parse(SECRET), partial=True)
     assert (report.status, result) == ("unproven", None)
     assert "cannot be proven" in report.reason
     assert "Secret" in report.reason

@@ -1,0 +1,80 @@
+"""A model's inputs and opsets: do given shapes fit, can dynamic dimensions be frozen, are the operators' versions known."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import onnx
+
+from onnxfix.errors import ModelError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def check_opsets(proto: onnx.ModelProto, path: str) -> None:
+    """Raise ModelError where the model imports no opset of ONNX's own domain, or one newer than the installed onnx knows."""
+    newest = onnx.defs.onnx_opset_version()
+    versions = [item.version for item in proto.opset_import if item.domain in ("", "ai.onnx")]
+    uses = any(node.domain in ("", "ai.onnx") for node in proto.graph.node)
+    if not versions and uses:
+        raise ModelError(f"{path}: imports no opset, so its operators have no version; export it again")
+    if versions and versions[0] > newest:
+        raise ModelError(f"{path}: opset {versions[0]} is newer than onnx {onnx.__version__} knows ({newest}); upgrade onnx")
+
+
+def check_shapes(proto: onnx.ModelProto, shapes: Mapping[str, tuple[int, ...]]) -> None:
+    """Raise UsageError where a fixed shape names no input, does not fit the declared one, or two give one name two sizes."""
+    stored = {tensor.name for tensor in proto.graph.initializer}
+    declared = {value.name: value for value in proto.graph.input if value.name not in stored}
+    named: dict[str, int] = {}
+    for name, shape in shapes.items():
+        if name not in declared:
+            raise UsageError(f"--shape: the model has no input {name!r}; its inputs are {', '.join(declared) or 'none'}")
+        kind = declared[name].type.tensor_type
+        if not kind.HasField("shape"):
+            continue
+        dims = kind.shape.dim
+        fits = len(dims) == len(shape) and all(
+            not dim.HasField("dim_value") or dim.dim_value == size for dim, size in zip(dims, shape, strict=True)
+        )
+        if not fits:
+            wanted = "x".join(str(dim.dim_value) if dim.HasField("dim_value") else dim.dim_param or "?" for dim in dims)
+            raise UsageError(f"--shape: input {name!r} is {wanted}, which {'x'.join(map(str, shape))} does not fit")
+        for dim, size in zip(dims, shape, strict=True):
+            if dim.dim_param and named.setdefault(dim.dim_param, size) != size:
+                raise UsageError(f"--shape: {dim.dim_param} is {named[dim.dim_param]} in one input and {size} in {name!r}")
+
+
+def freeze(proto: onnx.ModelProto, shapes: Mapping[str, tuple[int, ...]]) -> tuple[onnx.ModelProto, list[str]]:
+    """A copy with the given shapes in place of dynamic dimensions, everywhere where those are named, and what was frozen.
+
+    Without any it is the model itself.
+    """
+    notes: list[str] = []
+    if not shapes:
+        return proto, notes
+    model = onnx.ModelProto()
+    model.CopyFrom(proto)
+    known: dict[str, int] = {}
+    for value in model.graph.input:
+        shape = shapes.get(value.name)
+        if shape is None:
+            continue
+        kind = value.type.tensor_type
+        if not kind.HasField("shape"):
+            kind.shape.dim.extend(onnx.TensorShapeProto.Dimension() for _ in shape)
+        for axis, (dim, size) in enumerate(zip(kind.shape.dim, shape, strict=True)):
+            if not dim.HasField("dim_value"):
+                notes.append(f"{dim.dim_param or f'axis {axis}'} of input {value.name} to {size}")
+                if dim.dim_param:
+                    known[dim.dim_param] = size
+                dim.dim_value = size
+    for values, kind_of in ((model.graph.input, "input"), (model.graph.output, ""), (model.graph.value_info, "")):
+        for value in values:
+            for dim in value.type.tensor_type.shape.dim:
+                if dim.dim_param in known:
+                    if kind_of:
+                        notes.append(f"{dim.dim_param} of {kind_of} {value.name} to {known[dim.dim_param]}")
+                    dim.dim_value = known[dim.dim_param]
+    return (model, notes) if notes else (proto, notes)

@@ -1,0 +1,126 @@
+"""Proves a repair: the model before and after, and on a difference the first fix that brings it is left out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from onnxfix.model.dims import Poly, value_at
+from onnxfix.model.facts import Facts
+from onnxfix.model.view import ModelView
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    import onnx
+
+    from onnxfix.rewrites._driver import Driver, State
+    from onnxfix.rewrites.options import RepairOptions
+    from onnxfix.verify.prove import Proof
+
+# How often a failed proof may send the repair back without the fix that broke it.
+MAX_CULPRITS = 5
+# Sizes of dynamic dimensions where changed nodes are run alone: small batches, and room for a kernel elsewhere.
+BATCH, SIZE = 2, 16
+
+
+def prove_repair(
+    driver: Driver, state: State, options: RepairOptions, base_dir: Path, progress: Callable[[str], None] | None
+) -> tuple[State, Proof | None, str]:
+    """The state that stands, its proof, and why it is unproven (empty where it is proven).
+
+    On a difference the first fix that brings it goes into quarantine and the repair runs again.
+    """
+    proof, reason = _proven(state, options, base_dir, progress)
+    for _ in range(MAX_CULPRITS):
+        if not reason or proof is None:
+            break
+        low, high = 0, len(state.keys)  # the first `high` fixes give a difference, the first `low` none
+        while high - low > 1:
+            middle = (low + high) // 2
+            wrong = bool(_proven(driver.run(limit=middle), options, base_dir, progress)[1])
+            low, high = (low, middle) if wrong else (middle, high)
+        driver.quarantine[state.keys[high - 1]] = "its result computes something else than the model (numeric proof)"
+        state = driver.run()
+        if not state.applied:
+            return state, None, ""
+        proof, reason = _proven(state, options, base_dir, progress)
+    return state, proof, reason
+
+
+def _proven(
+    state: State, options: RepairOptions, base_dir: Path, progress: Callable[[str], None] | None
+) -> tuple[Proof | None, str]:
+    from onnxfix.verify.run import CannotRunError
+
+    exact = all(fix.applicability == "exact" for fix in state.applied if not fix.consent)
+    try:
+        proof = _run(state, options, base_dir, progress, exact)
+        if exact and not proof.passed and options.allow != "exact":
+            # another version of an operator may be another kernel of the runtime, which rounds otherwise
+            second = _run(state, options, base_dir, progress, exact=False)
+            if second.passed:
+                note = "the same operators, but not to the bit: another version is another kernel of the runtime"
+                proof = replace(second, note="; ".join(filter(None, (second.note, note))))
+    except CannotRunError as error:
+        return None, f"cannot be proven: {error}"
+    return proof, "" if proof.passed else "the rewritten model computes something else"
+
+
+def _run(state: State, options: RepairOptions, base_dir: Path, progress: Callable[[str], None] | None, exact: bool) -> Proof:
+    """Run the whole model, or its changed nodes alone where it runs nowhere.
+
+    Raises:
+        CannotRunError: not even those run.
+    """
+    from onnxfix.verify.prove import prove
+    from onnxfix.verify.region_proof import prove_regions
+    from onnxfix.verify.run import CannotRunError
+
+    try:
+        return prove(
+            state.baseline,
+            state.model,
+            base_dir=base_dir,
+            samples=options.samples,
+            seed=options.seed,
+            shapes=dict(options.shapes),
+            inputs=None if options.inputs is None else dict(options.inputs),
+            rtol=options.rtol,
+            atol=options.atol,
+            exact=exact,
+            regions=True,
+            progress=None if progress is None else lambda done, total: progress(f"proof: sample {done} of {total}"),
+        )
+    except CannotRunError as error:
+        return prove_regions(
+            state.baseline,
+            state.model,
+            _describer(state.baseline, options),
+            base_dir=base_dir,
+            samples=options.samples,
+            seed=options.seed,
+            exact=exact,
+            why=str(error),
+        )
+
+
+def _describer(model: onnx.ModelProto, options: RepairOptions) -> Callable[[str], tuple[int, tuple[int, ...]] | None]:
+    """Element type and shape of the main graph's values, for one size of every dynamic dimension."""
+    view = ModelView(model)
+    facts = Facts(view, options.shapes).of(view.main)
+    sizes: dict[str, int] = {}
+    for value in model.graph.input:
+        for axis, dim in enumerate(facts.shape(value.name) or ()):
+            if isinstance(dim, Poly):
+                sizes.setdefault(str(dim), BATCH if axis == 0 else SIZE)
+
+    def describe(name: str) -> tuple[int, tuple[int, ...]] | None:
+        shape = facts.shape(name)
+        numbers = None if shape is None else [value_at(dim, sizes) for dim in shape]
+        if numbers is None or not facts.dtype(name) or any(n is None or n.denominator != 1 or n < 0 for n in numbers):
+            return None
+        return facts.dtype(name), tuple(int(number) for number in numbers if number is not None)
+
+    return describe

@@ -1,0 +1,93 @@
+"""Proves a rewritten model by its changed parts alone, where the whole model runs nowhere.
+
+A custom operator, or a node that every runtime refuses, keeps a model from running; its other nodes can be repaired all the same.
+What the change did not touch is the same bytes in both models. Each changed part is cut out, with the nodes around it that both
+models share as its ends, and both forms run on made values.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import onnx
+
+from onnxfix.verify.compare import OutputProof, compare
+from onnxfix.verify.prove import Proof
+from onnxfix.verify.regions import Region, changed_values, region_of
+from onnxfix.verify.run import CannotRunError, Runner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from onnxfix.verify.aten import Array
+
+
+def prove_regions(
+    before: onnx.ModelProto,
+    after: onnx.ModelProto,
+    describe: Callable[[str], tuple[int, tuple[int, ...]] | None],
+    *,
+    base_dir: Path | None = None,
+    samples: int = 8,
+    seed: int = 0,
+    exact: bool = False,
+    why: str = "",
+) -> Proof:
+    """Compare every changed part of `after` with the part of `before` that it stands for, on seeded values.
+
+    Args:
+        before: the model that says what is right.
+        after: the same with nodes rewritten in place.
+        describe: (TensorProto.DataType, shape) of a value of `before`, None where it is not known.
+        base_dir: the folder of the models' external data.
+        samples: how many sets of values to make.
+        seed: to make them with.
+        exact: ask for equal values.
+        why: why the whole model does not run; goes into the note.
+
+    Raises:
+        CannotRunError: a part cannot be run either, or the values around it are not known.
+    """
+    _check_constants(before, after)
+    wanted = changed_values(before, after)
+    note = f"the whole model does not run ({why}); " if why else ""
+    if not wanted:
+        return Proof(0, seed, (), (), exact, None, None, passed=True, note=f"{note}no node is changed")
+    made = {name for node in before.graph.node for name in node.output if name}
+    common = made & {name for node in after.graph.node for name in node.output if name}
+    ends = [region_of(model, wanted, common) for model in (before, after)]
+    described = {name: describe(name) for name in dict.fromkeys((*ends[0][1], *ends[1][1]))}
+    unknown = sorted(name for name, found in described.items() if found is None)
+    if unknown:
+        raise CannotRunError(f"{why}; nor can its changed nodes be run alone: the shape of {unknown[0]} is not known")
+    worst: dict[str, OutputProof] = {}
+    for sample in range(samples):
+        rng = np.random.default_rng((seed, sample))
+        values = {name: _values(rng, *found) for name, found in described.items() if found is not None}
+        old, new = (Region(*end, wanted, model, values, Runner, base_dir) for end, model in zip(ends, (before, after), strict=True))
+        expected, got = old.run(values), new.run(values)
+        for name in wanted:
+            result = compare(name, expected[name], got[name], exact=exact)
+            worst[name] = worst[name].worst_with(result) if name in worst else result
+    outputs = tuple(worst.values())
+    passed = all(output.passed for output in outputs)
+    return Proof(samples, seed, ({},) * samples, outputs, exact, None, None, passed, f"{note}its changed nodes were run alone")
+
+
+def _check_constants(before: onnx.ModelProto, after: onnx.ModelProto) -> None:
+    """Raise CannotRunError where an initializer of one name is another in `after`: that is no change of nodes."""
+    stored = {tensor.name: tensor for tensor in after.graph.initializer}
+    for tensor in before.graph.initializer:
+        other = stored.get(tensor.name)
+        if other is not None and other.SerializeToString(deterministic=True) != tensor.SerializeToString(deterministic=True):
+            raise CannotRunError(f"initializer {tensor.name} is another one in the rewritten model")
+
+
+def _values(rng: np.random.Generator, dtype: int, shape: tuple[int, ...]) -> Array:
+    """Standard normal numbers, or 0 and 1 where the type holds integers."""
+    kind = onnx.helper.tensor_dtype_to_np_dtype(dtype)
+    if kind.kind in "iub":
+        return rng.integers(0, 2, shape).astype(kind)
+    return rng.standard_normal(shape).astype(kind)
