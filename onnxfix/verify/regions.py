@@ -205,7 +205,7 @@ class Region:
             copy = cut.graph.node.add()
             copy.CopyFrom(node)
             # the region's neighbours, and itself where it is its own neighbour, read the first model's value of the plain name
-            copy.output[:] = [_MADE + name if name in values else name for name in node.output]
+            copy.output[:] = [_MADE + name if name in values or name in names else name for name in node.output]
         used = {name for node in nodes for name in reads(node)}
         cut.graph.initializer.extend(tensor for tensor in model.graph.initializer if tensor.name in used)
         cut.graph.sparse_initializer.extend(t for t in model.graph.sparse_initializer if t.values.name in used)
