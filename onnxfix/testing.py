@@ -79,7 +79,7 @@ class RuleTester:
                 raise RuleTestError(f"{where}: has `allow`, but no `good` that would need it")
             if not example.targets:
                 raise RuleTestError(f"{where}: lists no target")
-            content = serialize(self._model(example.bad or example.clean, where))
+            content = serialize(self._model(example.bad or example.clean, where, invalid=example.invalid))
             for name in example.targets:
                 target = self._target(name, where)
                 if (target.id, content) in seen:
@@ -103,7 +103,7 @@ class RuleTester:
 
     def _check_bad(self, example: Example, target: Target) -> None:
         where = self._where(example)
-        model = self._model(example.bad, where)
+        model = self._model(example.bad, where, invalid=example.invalid)
         known = set(_labels(model))
         for label in example.finds:
             if label not in known:
@@ -168,10 +168,11 @@ class RuleTester:
         except UsageError as error:
             raise RuleTestError(f"{where}: {error}") from None
 
-    def _model(self, text: str, where: str) -> onnx.ModelProto:
+    def _model(self, text: str, where: str, *, invalid: bool = False) -> onnx.ModelProto:
         try:
             model: onnx.ModelProto = onnx.parser.parse_model(text)
-            onnx.checker.check_model(model)
+            if not invalid:
+                onnx.checker.check_model(model)
         except (onnx.parser.ParseError, onnx.checker.ValidationError) as error:
             raise RuleTestError(f"{where}: is no valid model: {str(error).strip()}\n{text}") from None
         return model

@@ -156,6 +156,7 @@ def check_external(model: onnx.ModelProto, base_dir: Path) -> None:
 @contextlib.contextmanager
 def _replacing(target: Path) -> Iterator[Path]:
     """A temporary file in the folder of `target` that replaces it when the block ends well, else leaves no trace."""
+    target = target.resolve()  # a link stays, the file behind it is replaced
     try:
         handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     except OSError as error:

@@ -7,6 +7,7 @@ import importlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from onnxfix.model.declared import declared_otherwise
 from onnxfix.model.facts import Facts
 from onnxfix.model.load import serialize
 from onnxfix.model.view import ModelView
@@ -239,6 +240,10 @@ class Driver:
         new_facts, findings, shadowed = self.lint(model)
         fixed = [finding for proposal in batch for finding in proposal.findings]
         reason = broken_gate(state.model, model, state.findings, findings, fixed, batch[0].info.phase, self.level, state.shadowed)
+        if reason is None and batch[0].info.phase is Phase.EXPORTER_FAULTS:
+            # what the file declares as its outputs tells whether the exporter meant it
+            contradiction = declared_otherwise(new_facts.view, new_facts.of(new_facts.view.main))
+            reason = contradiction[1] if contradiction is not None else None
         if reason is not None:
             return reason, None
         state.applied.extend(self._record(state, facts, model, proposal) for proposal in batch)

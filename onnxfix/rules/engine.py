@@ -9,6 +9,7 @@ import onnx
 from onnxfix.checks import Context, find_check
 from onnxfix.checks.limits import broken, input_label
 from onnxfix.checks.parser_values import Kind, ParserValues
+from onnxfix.model.declared import declared_otherwise
 from onnxfix.model.dims import Poly
 from onnxfix.rewrites.catalogue import candidates
 from onnxfix.rules.finding import Finding, Location, ValueRef
@@ -96,6 +97,9 @@ class _Linter:
 
     def _outputs(self) -> Iterator[Finding]:
         facts = self.facts.of(self.view.main)
+        contradiction = declared_otherwise(self.view, facts)
+        if contradiction is not None:
+            yield self._on_value("OFX703", *contradiction)
         for name in self.view.main.outputs:
             dtype = facts.dtype_name(name)
             if dtype != "?" and dtype not in self.target.output_types:

@@ -26,7 +26,10 @@ FAMILIES = {
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A model in ONNX text: `bad` with the labels of the nodes that are found, or `clean`; `good` is what repair gives."""
+    """A model in ONNX text: `bad` with the labels of the nodes that are found, or `clean`; `good` is what repair gives.
+
+    `invalid` says that onnx's checker refuses the bad model, which is the point of some rules.
+    """
 
     targets: tuple[str, ...]
     bad: str = ""
@@ -34,6 +37,7 @@ class Example:
     good: str = ""
     clean: str = ""
     allow: tuple[str, ...] = ()
+    invalid: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +79,7 @@ def _read_example(data: object, where: str) -> Example:
         good=table.take("good", str, ""),
         clean=table.take("clean", str, ""),
         allow=table.strings("allow", []),
+        invalid=table.take("invalid", bool, False),
     )
     table.done()
     if bool(example.bad) == bool(example.clean):
@@ -86,7 +91,7 @@ def _read_example(data: object, where: str) -> Example:
 
 @cache
 def _rule_files() -> dict[str, str]:
-    return {path.stem[:6]: str(path) for path in sorted(rules_dir().glob("OFX*.toml"))}
+    return {path.stem[:6]: str(path) for path in sorted(rules_dir().glob("OFX[0-9][0-9][0-9]-*.toml"))}
 
 
 @cache
@@ -135,7 +140,8 @@ def all_rules() -> tuple[Rule, ...]:
 @cache
 def advice_rules() -> tuple[Rule, ...]:
     """The rules that look at nodes themselves, whatever the target (7xx)."""
-    return tuple(load_rule(code) for code in sorted(_rule_files()) if code.startswith("OFX7"))
+    rules = (load_rule(code) for code in sorted(_rule_files()) if code.startswith("OFX7"))
+    return tuple(rule for rule in rules if rule.check)
 
 
 def rule_codes() -> tuple[str, ...]:

@@ -126,6 +126,8 @@ def _read_support(path: Path) -> dict[str, OpSupport]:
                 raise UsageError(f"{record.where}: {target_id} already has a record")
             by_target[target_id] = support
     table.done()
+    if not by_target:
+        raise UsageError(f"{path}: needs at least one [[support]]")
     return by_target
 
 

@@ -154,7 +154,8 @@ def find_target(name: str) -> Target:
         if candidate in known:
             return known[candidate]
     ids = [target.id for target in all_targets()]
-    raise UsageError(f"unknown target {name!r}{suggest(wanted, known)} Known: {', '.join(ids)}".replace("'? ", "'? ", 1))
+    close = suggest(wanted, known) or "."
+    raise UsageError(f"unknown target {name!r}{close} Known: {', '.join(ids)}")
 
 
 def find_targets(expression: str) -> tuple[Target, ...]:

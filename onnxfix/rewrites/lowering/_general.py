@@ -20,6 +20,7 @@ CHANGED_MEANING: dict[str, tuple[int, ...]] = {
     "GroupNormalization": (21,),
     "Hardmax": (13,),
     "LogSoftmax": (13,),
+    "Mod": (28,),
     "Reshape": (14,),
     "Resize": (11, 13, 18, 19),
     "RoiAlign": (16,),
@@ -121,13 +122,14 @@ def _axes(region: Region, low: int) -> Decline | None:
 
 def _types(region: Region, old: onnx.defs.OpSchema, low: int) -> Decline | None:
     allowed = {constraint.type_param_str: set(constraint.allowed_type_strs) for constraint in old.type_constraints}
-    for position, name in enumerate(region.proto.input):
-        dtype = region.facts.dtype(name) if name else 0
-        if not dtype or not old.inputs:
-            continue
-        formal = old.inputs[min(position, len(old.inputs) - 1)]
-        kinds = allowed.get(formal.type_str, {formal.type_str})
-        text = f"tensor({onnx.helper.tensor_dtype_to_string(dtype).split('.')[-1].lower()})"
-        if text not in kinds:
-            return Decline(f"{region.proto.op_type} does not take {text[7:-1]} in opset {low}")
+    for verb, names, formals in (("take", region.proto.input, old.inputs), ("give", region.proto.output, old.outputs)):
+        for position, name in enumerate(names):
+            dtype = region.facts.dtype(name) if name else 0
+            if not dtype or not formals:
+                continue
+            formal = formals[min(position, len(formals) - 1)]
+            kinds = allowed.get(formal.type_str, {formal.type_str})
+            text = f"tensor({onnx.helper.tensor_dtype_to_string(dtype).split('.')[-1].lower()})"
+            if text not in kinds:
+                return Decline(f"{region.proto.op_type} does not {verb} {text[7:-1]} in opset {low}")
     return None

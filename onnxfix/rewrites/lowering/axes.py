@@ -27,6 +27,7 @@ def lower(region: Region, low: int) -> Decline | None:
         return Decline(f"the axes of {proto.op_type} are computed at run time")
     if not numbers.size:
         return Decline(f"the axes of {proto.op_type} are an empty list")
+    numbers = numbers.ravel()  # some exporters write a scalar
     rank += numbers.size if proto.op_type == "Unsqueeze" else 0
     del region.edited.input[1:]
     _general.drop_attribute(region, "noop_with_empty_axes")
