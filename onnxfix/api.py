@@ -10,6 +10,7 @@ from onnxfix.model.interface import check_opsets, check_shapes, freeze
 from onnxfix.model.load import check_external, external_locations, serialize
 from onnxfix.model.view import ModelView
 from onnxfix.results import LintReport, ModelInfo, RepairReport, TargetReport
+from onnxfix.rewrites.catalogue import REWRITES, Applicability
 from onnxfix.rewrites.options import RepairOptions
 from onnxfix.rules.engine import lint
 from onnxfix.rules.finding import Severity, verdict_of
@@ -105,6 +106,9 @@ def repair_model(
     blocked = any(finding.severity is Severity.ERROR for finding in state.findings) and not options.partial
     if (state.applied or frozen_notes) and options.verify and not blocked:
         state, proof, reason = prove_repair(driver, state, options, loaded.base_dir, progress)
+        open_faults = {finding.code for finding in first if _needs_consent(finding)} - options.consent
+        if reason and open_faults:
+            reason += f"; the file has faults that may be why: --allow {' --allow '.join(sorted(open_faults))} mends them"
     after = _reports(targets, state.findings)
     changed = bool(state.applied or frozen_notes)
     errors = sum(report.count("error") for report in after)
@@ -135,6 +139,10 @@ def repair_model(
         diff=tuple(difference(proto, state.model)) if changed else (),
     )
     return report, output
+
+
+def _needs_consent(finding: Finding) -> bool:
+    return any(REWRITES[name].applicability is Applicability.CONSENT for name in finding.fixes)
 
 
 def _reports(targets: Sequence[Target], findings: list[Finding]) -> tuple[TargetReport, ...]:

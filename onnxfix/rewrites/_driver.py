@@ -242,8 +242,8 @@ class Driver:
         reason = broken_gate(state.model, model, state.findings, findings, fixed, batch[0].info.phase, self.level, state.shadowed)
         if reason is None and batch[0].info.phase is Phase.EXPORTER_FAULTS:
             # what the file declares as its outputs tells whether the exporter meant it
-            contradiction = declared_otherwise(new_facts.view, new_facts.of(new_facts.view.main))
-            reason = contradiction[1] if contradiction is not None else None
+            had, has = (declared_otherwise(each.view, each.of(each.view.main)) for each in (facts, new_facts))
+            reason = has[1] if has is not None and had is None else None
         if reason is not None:
             return reason, None
         state.applied.extend(self._record(state, facts, model, proposal) for proposal in batch)
