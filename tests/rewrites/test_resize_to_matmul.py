@@ -9,8 +9,8 @@ from .resizes import COORDINATES, is_tie, resize
 
 # (height, width) before and after: whole and broken ratios, both directions, one axis kept, single rows.
 PAIRS = (((5, 7), (10, 14)), ((6, 8), (9, 5)), ((8, 8), (3, 3)), ((7, 9), (7, 20)), ((4, 3), (1, 1)), ((1, 2), (3, 5)))
-# Largest error over the largest output; measured here: 8.1e-8, 2.1e-6 (weights of exclude_outside: a sum to divide by), 0.
-BOUNDS = {"linear": 2e-7, "cubic": 4e-6, "nearest": 0.0}
+# Largest error over the largest output; measured here: 8.1e-8, 2.7e-7, 0.
+BOUNDS = {"linear": 2e-7, "cubic": 6e-7, "nearest": 0.0}
 
 
 @pytest.mark.parametrize("opset", [11, 13, 18, 19])
@@ -95,7 +95,7 @@ def test_rank_3_and_5_keep_their_leading_axes() -> None:
 def test_half_precision_stays_half_precision(mode: str) -> None:
     """onnxruntime rounds once, at the end; the weights round to 2**-11 and so does what lies between the two products."""
     model = resize((1, 3, 6, 8), sizes=[1, 3, 13, 5], mode=mode, dtype=onnx.TensorProto.FLOAT16)
-    assert rewritten_error(model, (1, 3, 6, 8), np.float16) <= 1e-3  # measured: 4.4e-4, 5.8e-4
+    assert rewritten_error(model, (1, 3, 6, 8), np.float16) <= 1.5e-3  # measured: 4.9e-4, 8.1e-4
 
 
 def test_a_dynamic_batch_stays() -> None:
