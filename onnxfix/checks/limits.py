@@ -118,8 +118,8 @@ def _input(limit: Limit, slot: int, context: Context) -> Problem | None:
         return None
     label = input_label(context.node, slot)
     kind = context.values.kind(name)
-    if limit.constant:
-        if kind in (Kind.WEIGHTS, Kind.LOST) or (context.target.folds_constants and context.facts.is_constant(name)):
+    if limit.constant or limit.folded:
+        if kind in (Kind.WEIGHTS, Kind.LOST) or (limit.folded and context.facts.is_constant(name)):
             return None
         how = "computed from constants" if context.facts.is_constant(name) else "computed at run time"
         return Problem(f"needs {label} as an initializer; here it is {how}", (slot,))

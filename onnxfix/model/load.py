@@ -156,9 +156,9 @@ def check_external(model: onnx.ModelProto, base_dir: Path) -> None:
 @contextlib.contextmanager
 def _replacing(target: Path) -> Iterator[Path]:
     """A temporary file in the folder of `target` that replaces it when the block ends well, else leaves no trace."""
-    target = target.resolve()  # a link stays, the file behind it is replaced
+    file = target.resolve()  # a link stays, the file behind it is replaced
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        handle, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
     except OSError as error:
         raise UsageError(f"{target}: cannot be written: {error.strerror or error}") from None
     os.close(handle)
@@ -168,8 +168,8 @@ def _replacing(target: Path) -> Iterator[Path]:
         # mkstemp makes files private; a model gets the mode that the user's umask gives, or keeps the old one.
         umask = os.umask(0)
         os.umask(umask)
-        temporary.chmod(target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~umask)
-        temporary.replace(target)
+        temporary.chmod(file.stat().st_mode & 0o777 if file.exists() else 0o666 & ~umask)
+        temporary.replace(file)
     except OSError as error:
         raise UsageError(f"{target}: cannot be written: {error.strerror or error}") from None
     finally:

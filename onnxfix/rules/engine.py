@@ -75,6 +75,10 @@ class _Linter:
                     value.name,
                     f"input {value.name!r} has element type {dtype}; {self.target.id} takes {_listing(self.target.input_types)}",
                 )
+            if not self.target.unnamed_dims and _has_unnamed(value):
+                yield self._on_value(
+                    "OFX303", value.name, f"input {value.name!r} has dimensions without size and name, or of size 0"
+                )
             if shape is None or self.target.dynamic_inputs:
                 continue
             dynamic = [str(dim) for dim in shape[1:] if isinstance(dim, Poly) or dim == 0]
@@ -83,11 +87,13 @@ class _Linter:
                 yield self._on_value("OFX303", value.name, f"input {value.name!r} {what}; {self.target.id} takes static ones only")
 
     def _weights(self) -> Iterator[Finding]:
-        if not self.target.weight_types:
-            return
         for name, tensor in self.view.main.initializers.items():
             dtype = onnx.TensorProto.DataType.Name(tensor.data_type)
-            if dtype in self.target.weight_types or (self.target.lists_initializers and name not in self.listed):
+            if self.target.lists_initializers and name not in self.listed:
+                continue
+            if 0 in tensor.dims and not self.target.empty_weights:
+                yield self._on_value("OFX206", name, f"initializer {name!r} has no elements; {self.target.id} cannot read it")
+            if not self.target.weight_types or dtype in self.target.weight_types:
                 continue
             yield self._on_value(
                 "OFX204",
@@ -148,8 +154,7 @@ class _Linter:
                     yield from self._scope(inner, values)
 
     def _node(self, node: Node, facts: ScopeFacts, values: ParserValues) -> Iterator[Finding]:
-        if self.target.lists_initializers:
-            yield from self._unlisted(node)
+        yield from self._inputs_by_name(node)
         for rule in advice_rules():
             if node.op_type in rule.ops and not node.domain:
                 problem = find_check(rule.check)(Context(node, facts, values, self.target, {}))
@@ -169,10 +174,10 @@ class _Linter:
             if problem is not None:
                 yield self._broken(node, support, limit, problem)
 
-    def _unlisted(self, node: Node) -> Iterator[Finding]:
+    def _inputs_by_name(self, node: Node) -> Iterator[Finding]:
         scope = self.view.main
         names = [name for name in dict.fromkeys(node.inputs) if name in scope.initializers and name not in self.listed]
-        if names:
+        if names and self.target.lists_initializers:
             yield self._make(
                 "OFX010",
                 node,
@@ -181,7 +186,7 @@ class _Linter:
                 message="Assertion failed: tensors.count(input_name)",
                 since=LISTING_ENDS,
             )
-        if "" in node.inputs:
+        if "" in node.inputs and not self.target.optional_inputs:
             slot = node.inputs.index("")
             yield self._make(
                 "OFX304",
@@ -254,6 +259,10 @@ class _Linter:
     def _value(self, facts: ScopeFacts, name: str, role: str) -> ValueRef:
         shape = facts.shape(name)
         return ValueRef(name, role, facts.dtype_name(name), None if shape is None else tuple(map(str, shape)))
+
+
+def _has_unnamed(value: onnx.ValueInfoProto) -> bool:
+    return any(not dim.dim_value and not dim.dim_param for dim in value.type.tensor_type.shape.dim)
 
 
 def _limit_data(limit: Limit) -> dict[str, Any]:

@@ -26,8 +26,8 @@ class Limit:
     Attributes:
         opset: the node's opset must lie in `low..high` (`"..9"`).
         attribute: the attribute's value (an absent one has the schema's default) must be among `allowed`.
-        input: slot of an input that must be `constant` for the parser, a run-time `tensor`, of one of `types`, of a `rank` in
-            `low..high`, or, where `present` is false, absent.
+        input: slot of an input that must be `constant` for the parser, constant at least once the graph is `folded`, a run-time
+            `tensor`, of one of `types`, of a `rank` in `low..high`, or, where `present` is false, absent.
         check: name of a predicate of `onnxfix.checks` with `args`.
         when: attribute values under which alone the limit applies.
         message: the parser's words; empty where the record's own apply.
@@ -42,6 +42,7 @@ class Limit:
     check: str = ""
     allowed: tuple[object, ...] = ()
     constant: bool = False
+    folded: bool = False
     tensor: bool = False
     present: bool | None = None
     types: frozenset[str] = frozenset()
@@ -80,6 +81,7 @@ def _read_limit(data: object, where: str) -> Limit:
         check=table.take("check", str, ""),
         allowed=tuple(table.take("allowed", list, [])),
         constant=table.take("constant", bool, False),
+        folded=table.take("folded", bool, False),
         tensor=table.take("tensor", bool, False),
         present=table.take("present", bool, None),
         types=frozenset(table.strings("types", [])),
@@ -96,9 +98,9 @@ def _read_limit(data: object, where: str) -> Limit:
         raise UsageError(f"{where}: a limit has exactly one of opset, attribute, input, check")
     if limit.attribute and not limit.allowed:
         raise UsageError(f"{where}: a limit on attribute {limit.attribute!r} needs `allowed`")
-    conditions = [limit.constant, limit.tensor, limit.present is not None, bool(limit.types), bool(limit.rank)]
+    conditions = [limit.constant, limit.folded, limit.tensor, limit.present is not None, bool(limit.types), bool(limit.rank)]
     if (limit.input is not None) != (sum(conditions) == 1):
-        raise UsageError(f"{where}: a limit on an input has exactly one of constant, tensor, present, types, rank")
+        raise UsageError(f"{where}: a limit on an input has exactly one of constant, folded, tensor, present, types, rank")
     return limit
 
 

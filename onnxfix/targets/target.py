@@ -37,7 +37,9 @@ class Target:
         weight_types: element types that an initializer may have; empty where all are taken.
         weights_from: operators whose result the parser holds as weights, whatever they read (Constant; Shape up to 6.0).
         weights_through: operators that keep weights weights (Reshape, Transpose up to 6.0); all others make tensors of them.
-        folds_constants: what the graph computes from constants alone counts as constant.
+        optional_inputs: nodes may leave out inputs by an empty name; earlier parsers look it up.
+        unnamed_dims: dimensions of inputs may have neither a size nor a name, or be 0.
+        empty_weights: initializers may have no elements.
         local_functions: model-local functions are expanded.
         registered: operators that have an importer, or None where the list is not known.
         unregistered: what becomes of other operators: `refused`, or `plugin` where one of that name may stand in.
@@ -59,7 +61,9 @@ class Target:
     weight_types: frozenset[str]
     weights_from: frozenset[str]
     weights_through: frozenset[str]
-    folds_constants: bool
+    optional_inputs: bool
+    unnamed_dims: bool
+    empty_weights: bool
     local_functions: bool
     registered: frozenset[str] | None
     unregistered: str
@@ -88,7 +92,7 @@ def _read_target(data: object, position: int, where: str) -> Target:
     table = Table(data, where)
     target_id = table.take("id", str)
     table.where = f"{where} ({target_id})"
-    match = re.fullmatch(r"(trt|rtx)\d+\.\d+(-\w+)?", target_id)
+    match = re.fullmatch(r"(trt|rtx)\d+\.\d+(\.\d+)?(-\w+)?", target_id)
     if match is None:
         raise UsageError(f"{where}: id {target_id!r} must look like trt8.6 or rtx1.7")
     target = Target(
@@ -105,7 +109,9 @@ def _read_target(data: object, position: int, where: str) -> Target:
         weight_types=frozenset(table.strings("weight_types", [])),
         weights_from=frozenset(table.strings("weights_from")),
         weights_through=frozenset(table.strings("weights_through", [])),
-        folds_constants=table.take("folds_constants", bool, False),
+        optional_inputs=table.take("optional_inputs", bool),
+        unnamed_dims=table.take("unnamed_dims", bool),
+        empty_weights=table.take("empty_weights", bool),
         local_functions=table.take("local_functions", bool, False),
         registered=frozenset(table.strings("registered")) if "registered" in table else None,
         unregistered=table.one_of("unregistered", ("refused", "plugin")),

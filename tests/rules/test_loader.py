@@ -147,7 +147,7 @@ class TestRecords:
             (
                 ', rank = "3"',
                 "",
-                "support 1, limit 1: a limit on an input has exactly one of constant, tensor, present, types, rank",
+                "support 1, limit 1: a limit on an input has exactly one of constant, folded, tensor, present, types, rank",
             ),
             (', rank = "3"', ', rank = "3", constant = true', "support 1, limit 1: a limit on an input has exactly one of"),
             (
