@@ -98,7 +98,7 @@ def repair_model(
     info = model_info(loaded, ModelView(proto))
     frozen, frozen_notes = freeze(proto, options.shapes)
     driver = Driver(frozen, targets, options, loaded.base_dir, progress)
-    _, first, _ = driver.lint(frozen)
+    _, first, _ = driver.first
     before = _reports(targets, driver.lint(proto)[1] if frozen_notes else first)
     state = driver.run()
     proof: Proof | None = None

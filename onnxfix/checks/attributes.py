@@ -24,8 +24,8 @@ def at_least(context: Context) -> Problem | None:
 
 @check("attributes.present")
 def present(context: Context) -> Problem | None:
-    """The attribute must be there in this very spelling; with `newest`, up to that opset (newer forms are refused as such)."""
-    if (context.node.opset or 0) > int(context.args.get("newest", 10**6)):
+    """The attribute must be there in this very spelling; with `up_to`, up to that opset (newer forms are refused as such)."""
+    if (context.node.opset or 0) > int(context.args.get("up_to", 10**6)):
         return None
     name = str(context.args["attribute"])
     return None if name in context.node.attributes else Problem(f"needs its attribute {name}")

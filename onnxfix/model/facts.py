@@ -17,7 +17,6 @@ from onnxfix.model._shapes import output_shape
 from onnxfix.model.dims import Names, Number, Poly
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
 
     from onnxfix.model._arithmetic import Array
@@ -49,11 +48,10 @@ class Facts:
 
     Args:
         view: the model.
-        shapes: shapes for graph inputs by name, in place of the declared ones.
         base_dir: where external data lies; without it external tensors are never read.
     """
 
-    def __init__(self, view: ModelView, shapes: Mapping[str, tuple[int, ...]] | None = None, base_dir: Path | None = None) -> None:
+    def __init__(self, view: ModelView, base_dir: Path | None = None) -> None:
         self.view = view
         self.base_dir = base_dir
         self._names = Names()
@@ -64,18 +62,18 @@ class Facts:
         self._inferred: dict[tuple[object, ...], list[tuple[int, tuple[Number | None, ...] | None]]] = {}
         for scope in view.scopes:
             if scope.parent is None:
-                self._run_scope(scope, dict(shapes or {}))
+                self._run_scope(scope)
 
     def of(self, scope: Scope) -> ScopeFacts:
         """The facts of one scope's values, those of enclosing scopes included."""
         return self._scopes[scope.path]
 
-    def _run_scope(self, scope: Scope, shapes: Mapping[str, tuple[int, ...]]) -> None:
+    def _run_scope(self, scope: Scope) -> None:
         facts = ScopeFacts(self, scope, self._scopes.get(scope.parent.path) if scope.parent is not None else None)
         self._scopes[scope.path] = facts
         if scope.graph is not None:
             for value in scope.graph.input:
-                facts.values[value.name] = self._declared(value, shapes.get(value.name))
+                facts.values[value.name] = self._declared(value)
         for name, tensor in scope.initializers.items():
             shape: Shape = tuple(tensor.dims)
             facts.values[name] = _Value(tensor.data_type, shape, constant=True, tensor=tensor)
@@ -86,16 +84,14 @@ class Facts:
             for value in (*scope.graph.value_info, *scope.graph.output):
                 known = facts.values.get(value.name)
                 if known is not None and (not known.dtype or known.shape is None):
-                    declared = self._declared(value, None)
+                    declared = self._declared(value)
                     known.dtype = known.dtype or declared.dtype
                     known.shape = known.shape if known.shape is not None else declared.shape
 
-    def _declared(self, value: onnx.ValueInfoProto, shape: tuple[int, ...] | None) -> _Value:
+    def _declared(self, value: onnx.ValueInfoProto) -> _Value:
         kind = value.type.tensor_type
         if not value.type.HasField("tensor_type"):
             return _Value()
-        if shape is not None:
-            return _Value(kind.elem_type, shape)
         if not kind.HasField("shape"):
             return _Value(kind.elem_type)
         dims: list[Number] = []
@@ -109,7 +105,7 @@ class Facts:
     def _run_node(self, node: Node, facts: ScopeFacts) -> None:
         inputs = [facts.value(name) if name else _NOTHING for name in node.inputs]
         for inner in node.subgraphs.values():
-            self._run_scope(inner, {})
+            self._run_scope(inner)
         constant = node.op_type not in _RANDOM and all(
             value.constant for name, value in zip(node.inputs, inputs, strict=True) if name
         )

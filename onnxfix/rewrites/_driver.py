@@ -85,11 +85,12 @@ class Driver:
         self.progress = progress or (lambda text: None)
         self.level = checker_level(model)
         self.quarantine: Quarantine = {}
+        self.first = self.lint(model)
 
     def lint(self, model: onnx.ModelProto) -> tuple[Facts, list[Finding], set[str]]:
         """Facts and findings of a model for all targets, and the outputs that stand behind a refused node."""
         view = ModelView(model)
-        facts = Facts(view, self.options.shapes, self.base_dir)
+        facts = Facts(view, self.base_dir)
         findings: list[Finding] = []
         shadowed: set[str] = set()
         for target in self.targets:
@@ -102,7 +103,7 @@ class Driver:
     def run(self, limit: int | None = None) -> State:
         """Repair from the start; with `limit`, stop once that many fixes are applied."""
         state = State(copy_model(self.original), self.original)
-        facts, state.findings, state.shadowed = self.lint(state.model)
+        facts, state.findings, state.shadowed = self.first
         seen = {_digest(state.model)}
         for number in range(1, self.options.max_passes + 1):
             self.progress(f"pass {number}: {len(state.findings)} findings")
@@ -203,9 +204,9 @@ class Driver:
         if info.phase is not Phase.OPSET:
             return Proposal(info, [finding])
         assert node is not None
-        opset = int(finding.data.get("opset", 9))
-        if (node.opset or 0) <= opset:
-            return _declined(finding, info.name, f"the model is in opset {node.opset} already")
+        opset = finding.data.get("opset")
+        if opset is None or (node.opset or 0) <= opset:
+            return _declined(finding, info.name, "no older opset helps")
         declined = lower_node(_region(node, facts, names), opset)
         if declined is not None:
             return _declined(finding, info.name, declined.reason)

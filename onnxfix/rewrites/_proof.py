@@ -109,7 +109,7 @@ def _run(state: State, options: RepairOptions, base_dir: Path, progress: Callabl
 def _describer(model: onnx.ModelProto, options: RepairOptions) -> Callable[[str], tuple[int, tuple[int, ...]] | None]:
     """Element type and shape of the main graph's values, for one size of every dynamic dimension."""
     view = ModelView(model)
-    facts = Facts(view, options.shapes).of(view.main)
+    facts = Facts(view).of(view.main)
     sizes: dict[str, int] = {}
     for value in model.graph.input:
         for axis, dim in enumerate(facts.shape(value.name) or ()):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import onnx
 
@@ -17,7 +17,7 @@ from onnxfix.rules.rule import advice_rules, load_rule
 from onnxfix.targets import first_accepting, op_support
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from onnxfix.checks import Problem
     from onnxfix.model.facts import Facts, ScopeFacts
@@ -167,7 +167,7 @@ class _Linter:
             return
         if support.status != "yes":
             code = "OFX101" if support.status == "no" else "OFX103"
-            yield self._make(code, node, self._refused_text(node, support), support=support)
+            yield self._make(code, node, self._refused_text(node, support), support=support, newest=support.newest)
             return
         for limit in support.limits:
             problem = broken(limit, Context(node, facts, values, self.target, limit.args))
@@ -218,7 +218,7 @@ class _Linter:
             slots=problem.slots,
             message=problem.message or limit.message,
             since=limit.since,
-            data=_limit_data(limit),
+            newest=limit.newest_opset,
         )
 
     def _make(
@@ -232,7 +232,7 @@ class _Linter:
         message: str = "",
         since: str = "",
         unknown: bool = False,
-        data: Mapping[str, Any] | None = None,
+        newest: int | None = None,
     ) -> Finding:
         rule = load_rule(code)
         facts = self.facts.of(node.scope)
@@ -253,7 +253,7 @@ class _Linter:
             evidence=(support.evidence if support is not None else self.target.evidence,),
             fixes=candidates(rule.rewrites, node.op_type),
             unknown=unknown,
-            data=data or {},
+            data={} if newest is None else {"opset": newest},
         )
 
     def _value(self, facts: ScopeFacts, name: str, role: str) -> ValueRef:
@@ -263,14 +263,6 @@ class _Linter:
 
 def _has_unnamed(value: onnx.ValueInfoProto) -> bool:
     return any(not dim.dim_value and not dim.dim_param for dim in value.type.tensor_type.shape.dim)
-
-
-def _limit_data(limit: Limit) -> dict[str, Any]:
-    """Facts of the limit for rewrites and machines; `opset`: the newest opset in which the node would be taken."""
-    newest = limit.opset.rpartition("..")[2]
-    if newest:
-        return {"opset": int(newest)}
-    return dict(limit.args)
 
 
 def _listing(names: object) -> str:

@@ -29,6 +29,7 @@ class Limit:
         input: slot of an input that must be `constant` for the parser, constant at least once the graph is `folded`, a run-time
             `tensor`, of one of `types`, of a `rank` in `low..high`, or, where `present` is false, absent.
         check: name of a predicate of `onnxfix.checks` with `args`.
+        newest: the newest opset in which the node would be taken, where an older one helps; of an `opset` limit its upper end.
         when: attribute values under which alone the limit applies.
         message: the parser's words; empty where the record's own apply.
         why: the reason in one sentence, after which a finding's message is made.
@@ -40,6 +41,7 @@ class Limit:
     attribute: str = ""
     input: int | None = None
     check: str = ""
+    newest: int | None = None
     allowed: tuple[object, ...] = ()
     constant: bool = False
     folded: bool = False
@@ -53,12 +55,19 @@ class Limit:
     why: str = ""
     since: str = ""
 
+    @property
+    def newest_opset(self) -> int | None:
+        """The newest opset in which a node that breaks this limit would be taken; None where no older opset helps."""
+        upper = self.opset.rpartition("..")[2]
+        return int(upper) if upper else self.newest
+
 
 @dataclass(frozen=True, slots=True)
 class OpSupport:
     """What one target takes of one operator.
 
-    `status` is `yes` (within `limits`), `no`, or `plugin` (only where a plugin of that name is loaded).
+    `status` is `yes` (within `limits`), `no`, or `plugin` (only where a plugin of that name is loaded); `newest`: the newest opset
+    in which the same node is another operator, which is taken.
     """
 
     op: str
@@ -68,6 +77,7 @@ class OpSupport:
     evidence: Evidence
     message: str
     since: str
+    newest: int | None = None
 
 
 def _read_limit(data: object, where: str) -> Limit:
@@ -87,6 +97,7 @@ def _read_limit(data: object, where: str) -> Limit:
         types=frozenset(table.strings("types", [])),
         rank=table.take("rank", str, ""),
         args=table.take("args", dict, {}),
+        newest=table.take("newest", int, None),
         when=when,
         message=table.take("message", str, ""),
         why=table.take("why", str, ""),
@@ -96,6 +107,8 @@ def _read_limit(data: object, where: str) -> Limit:
     subjects = [bool(limit.opset), bool(limit.attribute), limit.input is not None, bool(limit.check)]
     if sum(subjects) != 1:
         raise UsageError(f"{where}: a limit has exactly one of opset, attribute, input, check")
+    if limit.opset and limit.newest is not None:
+        raise UsageError(f"{where}: the newest opset of an opset limit is its upper end, not a key of its own")
     if limit.attribute and not limit.allowed:
         raise UsageError(f"{where}: a limit on attribute {limit.attribute!r} needs `allowed`")
     conditions = [limit.constant, limit.folded, limit.tensor, limit.present is not None, bool(limit.types), bool(limit.rank)]
@@ -121,6 +134,7 @@ def _read_support(path: Path) -> dict[str, OpSupport]:
             evidence=evidence_of(record),
             message=record.take("message", str, ""),
             since=record.take("since", str, ""),
+            newest=record.take("newest", int, None),
         )
         record.done()
         for target_id in ids:

@@ -180,11 +180,6 @@ class TestShapes:
         assert words(scope) == ["n", "4", "3", "5"]
         assert scope.dtype_name("y") == "FLOAT"
 
-    def test_given_shapes_take_the_place_of_declared_ones(self) -> None:
-        text = f"{HEAD} g (float[n,3,h,w] x) => (float[n,3,h,w] y) {{ y = Relu (x) }}"
-        assert main(text, shapes={"x": (2, 3, 4, 5)}).static_shape("y") == (2, 3, 4, 5)
-        assert main(text).static_shape("y") is None
-
     def test_dimensions_without_a_name_are_not_taken_for_equal(self) -> None:
         model = parse(f"{HEAD} g (float[n,3] x, float[m,3] z) => (float[p,3] y) {{ y = Add (x, z) }}")
         for value in model.graph.input:

@@ -243,6 +243,8 @@ def test_a_shape_freezes_dimensions_of_one_name_together() -> None:
     assert shapes == {"x": [1, 3, 4, 6], "z": [1, 3, 4, 6], "y": [1, 3, 4, 6]}
     assert any("froze" in note for note in report.notes)
     assert report.fidelity is not None
+    # before the repair, the findings are those of the file as it is
+    assert [(finding.code, finding.values[0].name) for finding in report.before[0].findings] == [("OFX303", "x"), ("OFX303", "z")]
     assert report.fidelity.interface_changes
 
 
