@@ -24,11 +24,18 @@ def at_least(context: Context) -> Problem | None:
 
 @check("attributes.present")
 def present(context: Context) -> Problem | None:
-    """The attribute must be there in this very spelling; with `up_to`, up to that opset (newer forms are refused as such)."""
-    if (context.node.opset or 0) > int(context.args.get("up_to", 10**6)):
+    """The attribute must be there in this very spelling, from opset `since` on and up to opset `up_to` where these are given."""
+    if not int(context.args.get("since", 0)) <= (context.node.opset or 0) <= int(context.args.get("up_to", 10**6)):
         return None
     name = str(context.args["attribute"])
     return None if name in context.node.attributes else Problem(f"needs its attribute {name}")
+
+
+@check("attributes.absent")
+def absent(context: Context) -> Problem | None:
+    """None of the attributes `names` may be there."""
+    found = [name for name in context.args["names"] if name in context.node.attributes]
+    return Problem(f"with attribute {found[0]} is not taken") if found else None
 
 
 @check("attributes.older_form")

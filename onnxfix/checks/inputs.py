@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from onnxfix.checks._registry import Context, Problem, check
+from onnxfix.checks.limits import input_label
 
 
 @check("inputs.at_most")
@@ -10,3 +11,39 @@ def at_most(context: Context) -> Problem | None:
     """The importer reads `count` inputs; what newer versions of the operator moved to an input it refuses."""
     given = len(context.node.inputs)
     return Problem(f"has {given} inputs; only {context.args['count']} is read") if given > int(context.args["count"]) else None
+
+
+@check("inputs.left_out")
+def left_out(context: Context) -> Problem | None:
+    """An empty name in `slot` counts as a run-time tensor; the list may end before it.
+
+    Source: onnx-tensorrt tags release/7.0 to 8.0-GA, builtin_op_importers.cpp, Clip.
+    """
+    slot = int(context.args["slot"])
+    inputs = context.node.inputs
+    if len(inputs) <= slot or inputs[slot]:
+        return None
+    return Problem(f"leaves out input {slot} by an empty name, which the importer takes for a run-time tensor", (slot,))
+
+
+@check("inputs.values")
+def values(context: Context) -> Problem | None:
+    """Where input `slot` is constant, all its elements must be among `allowed`."""
+    slot = int(context.args["slot"])
+    name = context.node.input(slot)
+    found = context.facts.array(name) if name and context.facts.is_constant(name) else None
+    if found is None or all(item in context.args["allowed"] for item in found.ravel().tolist()):
+        return None
+    allowed = " or ".join(map(str, context.args["allowed"]))
+    return Problem(f"takes {input_label(context.node, slot)} only where all of it is {allowed}", (slot,))
+
+
+@check("inputs.graph_input")
+def graph_input(context: Context) -> Problem | None:
+    """Input `slot` may be computed, but not be an input of the graph itself."""
+    slot = int(context.args["slot"])
+    name = context.node.input(slot)
+    scope = context.node.scope
+    if not name or name not in scope.inputs or name in scope.initializers:
+        return None
+    return Problem(f"does not take a graph input as {input_label(context.node, slot)}", (slot,))

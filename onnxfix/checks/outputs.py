@@ -22,3 +22,15 @@ def only_first(context: Context) -> Problem | None:
         return Problem("has more than one output") if len(node.outputs) > 1 else None
     used = [name for name in extra if node.scope.consumers.get(name) or name in node.scope.outputs]
     return Problem(f"does not give output {used[0]!r}, which is used") if used else None
+
+
+@check("outputs.graph_output")
+def graph_output(context: Context) -> Problem | None:
+    """Output 0 of element type `dtype` must be an output of the graph and feed no other node."""
+    node = context.node
+    name = node.outputs[0]
+    if context.facts.dtype_name(name) != context.args["dtype"]:
+        return None
+    if name in node.scope.outputs and not node.scope.consumers.get(name):
+        return None
+    return Problem(f"gives {context.args['dtype']}, which only outputs of the graph can be")

@@ -78,3 +78,15 @@ def sizes_cut_batch(context: Context) -> Problem | None:
     if [int(size) for size in sizes[:2]] != [1, 1] or data[1] == 1 or isinstance(data[1], Poly):
         return None
     return Problem(f"resizes batch and channels from {data[0]},{data[1]} to 1,1; torch 1.3 writes sizes so by mistake", (0, 3))
+
+
+@check("resize.one_scale_an_axis")
+def one_scale_an_axis(context: Context) -> Problem | None:
+    """Constant scales need an entry for every axis of the data, and `axes` must not choose some."""
+    node = context.node
+    rank = context.facts.rank(node.input(0))
+    slot = 3 if node.input(3) else 2
+    given = context.facts.numbers(node.input(slot)) if node.input(slot) else None
+    if rank is None or given is None or len(given) in ((rank,) if slot == 2 else (0, rank)):
+        return None
+    return Problem(f"has {len(given)} {'sizes' if slot == 3 else 'scales'} for data of rank {rank}", (slot,))

@@ -57,3 +57,19 @@ def no_constant_operand(context: Context) -> Problem | None:
         if name and context.values.kind(name) is Kind.WEIGHTS:
             return Problem("takes no constant among its inputs", (slot,))
     return None
+
+
+@check("shapes.reduce_to_scalar")
+def reduce_to_scalar(context: Context) -> Problem | None:
+    """Without kept dimensions at least one axis must stay.
+
+    Source: onnx-tensorrt branch 6.0-full-dims, onnx2trt_utils.hpp, reduceTensor.
+    """
+    node = context.node
+    rank = context.facts.rank(node.input(0))
+    axes = context.facts.numbers(node.input(1)) if node.input(1) else node.attr("axes")
+    if rank is None or node.attr("keepdims", 1) or (node.input(1) and axes is None):
+        return None
+    if axes and len(axes) < rank:
+        return None
+    return Problem("reduces all axes to a scalar", (0,))
