@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import onnx
 
 from onnxfix.errors import ModelError
+from onnxfix.model.opsets import domain_of, opsets_of
 from onnxfix.model.paths import function_path, node_path
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ class Node:
         self.scope = scope
         self.index = index
         self.op_type: str = proto.op_type
-        self.domain: str = "" if proto.domain == "ai.onnx" else proto.domain
+        self.domain = domain_of(proto.domain)
         self.inputs: tuple[str, ...] = tuple(proto.input)
         self.outputs: tuple[str, ...] = tuple(proto.output)
         self._attributes: dict[str, onnx.AttributeProto] | None = None
@@ -134,7 +135,7 @@ class ModelView:
 
     def __init__(self, proto: onnx.ModelProto) -> None:
         self.proto = proto
-        self.opsets = {("" if item.domain == "ai.onnx" else item.domain): item.version for item in proto.opset_import}
+        self.opsets = opsets_of(proto.opset_import)
         self.scopes: list[Scope] = []
         self.main = self._graph_scope(proto.graph, "graph", None, self.opsets, 0)
         for function in proto.functions:
@@ -157,9 +158,8 @@ class ModelView:
         return scope
 
     def _function_scope(self, function: onnx.FunctionProto) -> None:
-        opsets = {("" if item.domain == "ai.onnx" else item.domain): item.version for item in function.opset_import}
         path = function_path(function.domain, function.name, function.overload)
-        scope = Scope(path=path, opsets={**self.opsets, **opsets}, function=function)
+        scope = Scope(path=path, opsets={**self.opsets, **opsets_of(function.opset_import)}, function=function)
         scope.inputs, scope.outputs = tuple(function.input), tuple(function.output)
         self._fill(scope, function.node, 0)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from onnxfix.model.declared import declared_otherwise
 from onnxfix.model.facts import Facts
 from onnxfix.model.load import serialize
+from onnxfix.model.opsets import opsets_of
 from onnxfix.model.view import ModelView
 from onnxfix.results import AppliedFix, DeclinedFix
 from onnxfix.rewrites._edit import EditLog, apply_changes, copy_model, drop_unused_import
@@ -262,7 +263,7 @@ class Driver:
         finding = proposal.findings[0]
         title, removed, added = proposal.info.title, tuple[str, ...](), tuple[str, ...]()
         if proposal.info.phase is Phase.OPSET:
-            before = next(item.version for item in state.model.opset_import if item.domain in ("", "ai.onnx"))
+            before = opsets_of(state.model.opset_import)[""]
             title = f"write the model in opset {proposal.opset} instead of {before}"
             old = {node.output[0]: node.op_type for node in state.model.graph.node if node.output}
             changed = [node for node in model.graph.node if node.output and old.get(node.output[0]) != node.op_type]
