@@ -244,6 +244,19 @@ class TestConstants:
         assert scope.constant("s") is None
         assert words(scope) is not None
 
+    def test_a_sparse_initializer_is_a_constant_of_its_whole_shape_whose_elements_are_not_known(self) -> None:
+        model = parse(f"{HEAD} g (int64[3] x, float[6] z) => (int64[3] y, float[p,q,r] w) {{ y = Add (x, s)  w = Reshape (z, s) }}")
+        sparse = model.graph.sparse_initializer.add(dims=[3])
+        sparse.values.CopyFrom(onnx.helper.make_tensor("s", onnx.TensorProto.INT64, [2], [6, 1]))
+        sparse.indices.CopyFrom(onnx.helper.make_tensor("", onnx.TensorProto.INT64, [2], [0, 2]))
+        view, scope = ModelView(model), facts_of(model)[1]
+        assert view.main.defines("s")
+        assert (scope.static_shape("s"), scope.dtype_name("s"), scope.is_constant("s")) == ((3,), "INT64", True)
+        assert (scope.array("s"), scope.numbers("s"), scope.constant("s")) == (None, None, None)
+        assert scope.static_shape("y") == (3,)
+        assert scope.rank("w") == 3
+        assert scope.static_shape("w") is None
+
 
 class TestScopes:
     IF = (
