@@ -7,6 +7,7 @@ import numpy as np
 import onnx
 import pytest
 
+from onnxfix.model import constants
 from onnxfix.model.dims import Poly
 from onnxfix.model.facts import Facts, ScopeFacts
 from onnxfix.model.view import ModelView
@@ -235,6 +236,18 @@ class TestConstants:
         view = ModelView(model)
         assert words(Facts(view).of(view.main)) == ["p", "q"]
         assert words(Facts(view, base_dir=tmp_path).of(view.main)) == ["2", "3"]
+
+    @pytest.mark.parametrize(("dtype", "known"), [(np.float32, True), (np.float64, False)])
+    def test_only_arrays_up_to_a_number_of_bytes_are_read(
+        self, dtype: type, known: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(constants, "MAX_ARRAY_BYTES", 24)
+        inside = onnx.numpy_helper.from_array(np.ones(6, dtype))
+        (tmp_path / "w.bin").write_bytes(inside.raw_data)
+        outside = onnx.TensorProto(dims=[6], data_type=inside.data_type, data_location=onnx.TensorProto.EXTERNAL)
+        outside.external_data.add(key="location", value="w.bin")
+        for tensor in (inside, outside):
+            assert (constants.read_tensor(tensor, tmp_path) is not None) == known
 
     def test_damaged_constants_are_not_known_and_raise_nothing(self) -> None:
         model = parse(f"{HEAD} g (float[6] x) => (float[p,q] y) <int64[2] s = {{2, 3}}> {{ y = Reshape (x, s) }}")
