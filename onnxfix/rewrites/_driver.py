@@ -315,6 +315,7 @@ def _declined(finding: Finding, rewrite: str, reason: str, consent: str = "") ->
         op_type=finding.location.op_type,
         reason=reason,
         consent=consent,
+        key=finding.key,
     )
 
 
