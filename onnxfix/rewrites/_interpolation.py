@@ -29,7 +29,6 @@ class Axis:
     before: int | None
     after: int | None
     scale: float
-    roi: tuple[float, float] = (0.0, 1.0)
 
     @property
     def kept(self) -> bool:

@@ -53,6 +53,13 @@ def test_an_operator_of_another_domain_is_named_with_it(run: Any) -> None:
     assert result.out.startswith("org.pytorch.aten::adaptive_avg_pool2d")
 
 
+@pytest.mark.parametrize(("what", "head"), [("ai.onnx.ml::Scaler", "ai.onnx.ml::Scaler"), ("ai.onnx::Resize", "Resize")])
+def test_the_domain_of_onnx_is_no_prefix_of_another(run: Any, what: str, head: str) -> None:
+    result = run("explain", what)
+    assert result.code == 0
+    assert result.out.startswith(head)
+
+
 @pytest.mark.parametrize(
     "message",
     [

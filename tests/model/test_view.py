@@ -54,6 +54,15 @@ class TestDefUse:
         (node,) = ModelView(model).main.nodes
         assert (node.domain, node.opset) == ("", 13)
 
+    def test_what_a_sparse_initializer_of_a_branch_defines_is_not_captured(self) -> None:
+        model = onnx.parser.parse_model(
+            f"{HEAD} g (bool c) => (float[1] y) {{ y = If (c) <then_branch = t () => (float[1] u) {{ u = Relu (s) }}, "
+            "else_branch = e () => (float[1] v) { v = Relu (outside) }> }"
+        )
+        sparse = model.graph.node[0].attribute[0].g.sparse_initializer.add(dims=[1])
+        sparse.values.name = "s"
+        assert list(captured_names(model.graph.node[0])) == ["outside"]
+
 
 class TestOrder:
     def test_an_unsorted_node_list_is_walked_makers_first_and_keeps_its_positions(self) -> None:
