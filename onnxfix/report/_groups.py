@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from onnxfix.rules.finding import Finding
 
 DIFFERS = "accepted but computed differently"
+INVALID = "accepted but without valid dimensions"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +61,11 @@ def place(finding: Finding) -> str:
     return location.node_name or next((name for name in location.outputs if name), "") or location.path
 
 
-def computed_differently(finding: Finding) -> bool:
-    """True for what the parser takes and computes in another way (family 8)."""
-    return finding.code.startswith("OFX8")
+def accepted_but(finding: Finding) -> str:
+    """What is wrong with a node that the parser takes all the same (family 8), DIFFERS or INVALID; empty for other findings."""
+    if finding.code == "OFX805":
+        return INVALID
+    return DIFFERS if finding.code.startswith("OFX8") else ""
 
 
 def _pattern(finding: Finding) -> str:

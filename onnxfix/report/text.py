@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from onnxfix.report._groups import DIFFERS, Group, computed_differently, fix_of, group, place
+from onnxfix.report._groups import INVALID, Group, accepted_but, fix_of, group, place
 from onnxfix.rules.finding import Severity, Verdict
 
 if TYPE_CHECKING:
@@ -106,8 +106,8 @@ def finding_lines(members: Group, view: View, *, fix: bool = True) -> list[Line]
         f"   ({others} more like it)" if others else "",
     )
     lines: list[Line] = [head, (f"  {finding.message}",)]
-    if computed_differently(finding):
-        lines.append((f"  {DIFFERS}",))
+    if wrong := accepted_but(finding):
+        lines.append((f"  {wrong}",))
     if finding.parser_message and finding.parser_message not in finding.message:
         lines.append((f"  the parser says: {finding.parser_message}",))
     if finding.since and finding.since not in finding.message:
@@ -141,8 +141,7 @@ def _verdict_line(report: TargetReport, everything: Sequence[Group]) -> Line:
         counts.append(f"{infos} info")
     line: list[Part] = [("Verdict: ", "bold"), (report.verdict.value, STYLES[report.verdict])]
     line.append(f" ({', '.join(counts)})." if counts else " (nothing known against it).")
-    if different := [finding for finding in report.findings if computed_differently(finding)]:
-        line.append(f" {count(len(different), 'node')} {DIFFERS}.")
+    line += [f" {text}." for text in _accepted(report)]
     if groups:
         fixes = [members.fix for members in groups]
         repairable = sum(fix is not None and fix.automatic for fix in fixes)
@@ -150,6 +149,12 @@ def _verdict_line(report: TargetReport, everything: Sequence[Group]) -> Line:
         asking = f" ({consent} with your consent)" if consent else ""
         line.append(f" {repairable} of {count(len(groups), 'error')} repairable{asking}.")
     return tuple(line)
+
+
+def _accepted(report: TargetReport) -> list[str]:
+    """`2 nodes accepted but computed differently`, for each thing that is wrong with nodes that the parser takes."""
+    counts = Counter(filter(None, map(accepted_but, report.findings)))
+    return [f"{count(number, 'node')} {wrong}" for wrong, number in counts.items()]
 
 
 def concise_lines(report: LintReport, view: View) -> list[Line]:
@@ -172,8 +177,8 @@ def _cell(findings: Sequence[Finding]) -> Part:
     top = max(findings, key=lambda finding: finding.severity.rank)
     if all(finding.unknown for finding in findings):
         return ("unknown", STYLES[Verdict.UNKNOWN])
-    if computed_differently(top):
-        return ("differs", STYLES["warning"])
+    if wrong := accepted_but(top):
+        return ("invalid" if wrong == INVALID else "differs", STYLES["warning"])
     return ({"warning": "warn"}.get(top.severity.value, top.severity.value), STYLES[top.severity])
 
 
@@ -203,8 +208,8 @@ def oldest_likely(report: LintReport) -> str:
     likely = [target for target in report.targets if target.verdict in (Verdict.LIKELY, Verdict.PARSED)]
     if not likely:
         return "no release here is likely to take it"
-    different = sum(computed_differently(finding) for finding in likely[0].findings)
-    but = f" ({count(different, 'node')} {DIFFERS})" if different else ""
+    wrong = ", ".join(_accepted(likely[0]))
+    but = f" ({wrong})" if wrong else ""
     return f"oldest release likely to take it: {likely[0].target}{but}"
 
 
