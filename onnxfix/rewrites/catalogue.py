@@ -1,7 +1,7 @@
 """Every rewrite: what it does, what it promises, when it runs, and the operators that it starts from.
 
 Plain data, so that listing rewrites imports neither onnx nor graphsurgeon. Figures and guards are in each rewrite's module,
-`onnxfix/rewrites/<name>.py`.
+`onnxfix/rewrites/<name>.py`; those of resize_to_upsample, a part of opset_move, in `onnxfix/rewrites/lowering/resize.py`.
 """
 
 from __future__ import annotations
