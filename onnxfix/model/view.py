@@ -108,11 +108,6 @@ class Scope:
         """The nodes by their position in the proto's node list."""
         return {node.index: node for node in self.nodes}
 
-    @property
-    def is_main(self) -> bool:
-        """True for the model's main graph."""
-        return self.parent is None and self.function is None
-
     def defines(self, name: str) -> bool:
         """True where `name` is made, given or stored in this very scope."""
         return name in self.producers or name in self.initializers or name in self.inputs

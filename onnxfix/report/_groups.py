@@ -16,16 +16,11 @@ INVALID = "accepted but without valid dimensions"
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """A rewrite as reports show it; `applicability` is exact, equivalent, approximate, consent or manual."""
+    """A rewrite as reports show it; `applicability` is exact, equivalent, approximate or consent."""
 
     rewrite: str
     title: str
     applicability: str
-
-    @property
-    def automatic(self) -> bool:
-        """Whether `repair` can apply it at all, with the user's consent where it takes that."""
-        return self.applicability != "manual"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +46,7 @@ def fix_of(finding: Finding) -> Fix | None:
         return None
     from onnxfix.rewrites.catalogue import describe
 
-    title, applicability = describe(finding.fixes[0])
-    return Fix(finding.fixes[0], title, str(applicability))
+    return Fix(finding.fixes[0], *describe(finding.fixes[0]))
 
 
 def place(finding: Finding) -> str:

@@ -27,12 +27,7 @@ def fixes_of(rule: Rule) -> list[Fix]:
     """The rule's rewrites in order of preference."""
     from onnxfix.rewrites.catalogue import describe
 
-    return [Fix(name, title, str(applicability)) for name in rule.rewrites for title, applicability in [describe(name)]]
-
-
-def fixable(rule: Rule) -> bool:
-    """Whether `repair` has a rewrite for it."""
-    return any(fix.automatic for fix in fixes_of(rule))
+    return [Fix(name, *describe(name)) for name in rule.rewrites]
 
 
 def concerns(rule: Rule, target: Target) -> bool:
@@ -171,7 +166,7 @@ def _input_condition(limit: Limit) -> str:
     return "is a constant" if limit.constant else "is no constant"
 
 
-def operator_lines(domain: str, op: str, targets: Sequence[Target], *, verbose: bool = False) -> list[Line]:
+def operator_lines(domain: str, op: str, targets: Sequence[Target]) -> list[Line]:
     """The operator's support over the releases; neighbours for which the same is recorded share an entry."""
     lines: list[Line] = [((operator_name(domain, op), "bold"),)]
     for known, members in groupby(targets, key=lambda target: standing(domain, op, target)):

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from onnxfix.report._groups import INVALID, Group, accepted_but, fix_of, group, place
+from onnxfix.report._groups import INVALID, Group, accepted_but, group, place
 from onnxfix.rules.finding import Severity, Verdict
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def _block(model: ModelInfo, report: TargetReport, view: View) -> list[Line]:
     if shown:
         lines.append(())
     lines.append(_verdict_line(report, everything))
-    if not view.quiet and any(members.fix is not None and members.fix.automatic for members in everything):
+    if not view.quiet and any(members.fix is not None for members in everything):
         command = ["onnxfix", "repair", model.path, "--target", report.target, *view.options, "--diff"]
         lines.append((("Try:", "bold"), f" {shlex.join(command)}"))
     return lines
@@ -144,7 +144,7 @@ def _verdict_line(report: TargetReport, everything: Sequence[Group]) -> Line:
     line += [f" {text}." for text in _accepted(report)]
     if groups:
         fixes = [members.fix for members in groups]
-        repairable = sum(fix is not None and fix.automatic for fix in fixes)
+        repairable = sum(fix is not None for fix in fixes)
         consent = sum(fix is not None and fix.applicability == "consent" for fix in fixes)
         asking = f" ({consent} with your consent)" if consent else ""
         line.append(f" {repairable} of {count(len(groups), 'error')} repairable{asking}.")
@@ -163,8 +163,7 @@ def concise_lines(report: LintReport, view: View) -> list[Line]:
     for target in report.targets:
         shown = _shown(target.findings, view)
         for finding in shown if view.limit is None else shown[: view.limit]:
-            fix = fix_of(finding)
-            mark = "[*] " if fix is not None and fix.automatic else ""
+            mark = "[*] " if finding.fixes else ""
             where: Part = f"{report.model.path}: {finding.location.path}: "
             severity = (finding.severity.value, STYLES[finding.severity])
             lines.append((where, severity, f" {finding.code} {finding.name} ({target.target}) {mark}{finding.message}"))
@@ -243,8 +242,7 @@ def statistics(reports: Sequence[LintReport], view: View) -> list[dict[str, str 
     for report in reports:
         for target in report.targets:
             for finding in _shown(target.findings, view):
-                fix = fix_of(finding)
-                hits[finding.code, finding.name, target.target, fix is not None and fix.automatic] += 1
+                hits[finding.code, finding.name, target.target, bool(finding.fixes)] += 1
     order = sorted(hits.items(), key=lambda item: (-item[1], item[0]))
     return [
         {"rule": code, "name": name, "target": target, "count": number, "fixable": fixable}
