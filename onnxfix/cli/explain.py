@@ -69,7 +69,7 @@ def _operators(what: str) -> list[tuple[str, str]]:
     domain, _, op = what.strip().rpartition("::")
     if not re.fullmatch(r"\w+", op):
         return []
-    domain = domain.removeprefix("ai.onnx")
+    domain = "" if domain == "ai.onnx" else domain
     known = [key for key in recorded_operators() if key[1].lower() == op.lower()]
     registered = {name for target in all_targets() for name in target.registered or ()}
     known += [("", name) for name in sorted(registered) if name.lower() == op.lower() and ("", name) not in known]

@@ -114,7 +114,7 @@ class Standing:
     """What is known of one operator on one release.
 
     `status` is that of a record, or, without one, `no` or `plugin` where the parser's list of importers lacks the operator,
-    else `unknown`.
+    else `unknown`. No plugin comes with a parser for operators of ONNX and PyTorch; those of other domains may have one.
     """
 
     status: str
@@ -135,8 +135,8 @@ def standing(domain: str, op: str, target: Target) -> Standing:
     if support is not None:
         message = support.message if support.status != "yes" else ""
         return Standing(support.status, support.limits, message, support.since, support.evidence)
-    if target.registered is not None and not domain and op not in target.registered:
-        status = "no" if target.unregistered == "refused" else "plugin"
+    if target.registered is not None and op not in target.registered:
+        status = "plugin" if target.unregistered == "plugin" and domain not in ("", "org.pytorch.aten") else "no"
         return Standing(status, (), target.unregistered_message.replace("{op}", op), "", target.evidence)
     return Standing("unknown", (), "", "", None)
 
