@@ -110,11 +110,6 @@ class Scope:
         """The nodes by their position in the proto's node list."""
         return {node.index: node for node in self.nodes}
 
-    @property
-    def is_main(self) -> bool:
-        """True for the model's main graph."""
-        return self.parent is None and self.function is None
-
     def stores(self, name: str) -> bool:
         """True where `name` is an initializer of this very scope, sparse or not."""
         return name in self.initializers or name in self.sparse_initializers

@@ -301,10 +301,16 @@ class TestScopes:
 
 
 class TestTroubles:
-    def test_an_opset_that_onnx_does_not_know_leaves_shapes_open(self) -> None:
+    @pytest.mark.parametrize(
+        ("opset", "inner", "output"),
+        [(9999, ["1", "3"], ["1", "3"]), (0, None, ["p", "q"])],
+        ids=["newer is read as the newest", "none leaves what the file declares"],
+    )
+    def test_an_opset_that_onnx_does_not_know(self, opset: int, inner: list[str] | None, output: list[str]) -> None:
         model = parse(f"{HEAD} g (float[1,3] x) => (float[p,q] y) {{ t = Relu (x) y = Relu (t) }}")
-        model.opset_import[0].version = 9999
-        facts_of(model)
+        model.opset_import[0].version = opset
+        _, scope = facts_of(model)
+        assert (words(scope, "t"), words(scope)) == (inner, output)
 
     def test_custom_operators_take_the_declared_shape(self) -> None:
         text = (

@@ -130,8 +130,7 @@ class TestScopes:
     def test_subgraphs_are_scopes_with_paths_and_parents(self) -> None:
         model = view(IF)
         assert [scope.path for scope in model.scopes] == ["graph", "graph/node[1]/then_branch", "graph/node[1]/else_branch"]
-        assert [scope.is_main for scope in model.scopes] == [True, False, False]
-        assert model.scopes[1].parent is model.main
+        assert [scope.parent for scope in model.scopes] == [None, model.main, model.main]
         assert [node.path for node in model.nodes()] == [
             "graph/node[0]",
             "graph/node[1]",
@@ -174,7 +173,6 @@ class TestScopes:
         function = model.scopes[1]
         assert function.path == "function(local:f)"
         assert function.parent is None
-        assert not function.is_main
         assert (function.inputs, function.outputs) == (("v",), ("u",))
         assert function.nodes[0].opset == 11
         assert function.owner("x") is None
