@@ -105,7 +105,7 @@ def repair_model(
     reason = ""
     blocked = any(finding.severity is Severity.ERROR for finding in state.findings) and not options.partial
     if (state.applied or frozen_notes) and options.verify and not blocked:
-        state, proof, reason = prove_repair(driver, state, options, loaded.base_dir, progress)
+        state, proof, reason = prove_repair(driver, state)
         open_faults = {finding.code for finding in first if _needs_consent(finding)} - options.consent
         if reason and open_faults:
             reason += f"; the file has faults that may be why: --allow {' --allow '.join(sorted(open_faults))} mends them"

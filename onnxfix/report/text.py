@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from onnxfix.report._groups import DIFFERS, Group, computed_differently, fix_of, group, place
+from onnxfix.report._groups import INVALID, Group, accepted_but, group, place
 from onnxfix.rules.finding import Severity, Verdict
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def _block(model: ModelInfo, report: TargetReport, view: View) -> list[Line]:
     if shown:
         lines.append(())
     lines.append(_verdict_line(report, everything))
-    if not view.quiet and any(members.fix is not None and members.fix.automatic for members in everything):
+    if not view.quiet and any(members.fix is not None for members in everything):
         command = ["onnxfix", "repair", model.path, "--target", report.target, *view.options, "--diff"]
         lines.append((("Try:", "bold"), f" {shlex.join(command)}"))
     return lines
@@ -106,8 +106,8 @@ def finding_lines(members: Group, view: View, *, fix: bool = True) -> list[Line]
         f"   ({others} more like it)" if others else "",
     )
     lines: list[Line] = [head, (f"  {finding.message}",)]
-    if computed_differently(finding):
-        lines.append((f"  {DIFFERS}",))
+    if wrong := accepted_but(finding):
+        lines.append((f"  {wrong}",))
     if finding.parser_message and finding.parser_message not in finding.message:
         lines.append((f"  the parser says: {finding.parser_message}",))
     if finding.since and finding.since not in finding.message:
@@ -141,15 +141,20 @@ def _verdict_line(report: TargetReport, everything: Sequence[Group]) -> Line:
         counts.append(f"{infos} info")
     line: list[Part] = [("Verdict: ", "bold"), (report.verdict.value, STYLES[report.verdict])]
     line.append(f" ({', '.join(counts)})." if counts else " (nothing known against it).")
-    if different := [finding for finding in report.findings if computed_differently(finding)]:
-        line.append(f" {count(len(different), 'node')} {DIFFERS}.")
+    line += [f" {text}." for text in _accepted(report)]
     if groups:
         fixes = [members.fix for members in groups]
-        repairable = sum(fix is not None and fix.automatic for fix in fixes)
+        repairable = sum(fix is not None for fix in fixes)
         consent = sum(fix is not None and fix.applicability == "consent" for fix in fixes)
         asking = f" ({consent} with your consent)" if consent else ""
         line.append(f" {repairable} of {count(len(groups), 'error')} repairable{asking}.")
     return tuple(line)
+
+
+def _accepted(report: TargetReport) -> list[str]:
+    """`2 nodes accepted but computed differently`, for each thing that is wrong with nodes that the parser takes."""
+    counts = Counter(filter(None, map(accepted_but, report.findings)))
+    return [f"{count(number, 'node')} {wrong}" for wrong, number in counts.items()]
 
 
 def concise_lines(report: LintReport, view: View) -> list[Line]:
@@ -158,8 +163,7 @@ def concise_lines(report: LintReport, view: View) -> list[Line]:
     for target in report.targets:
         shown = _shown(target.findings, view)
         for finding in shown if view.limit is None else shown[: view.limit]:
-            fix = fix_of(finding)
-            mark = "[*] " if fix is not None and fix.automatic else ""
+            mark = "[*] " if finding.fixes else ""
             where: Part = f"{report.model.path}: {finding.location.path}: "
             severity = (finding.severity.value, STYLES[finding.severity])
             lines.append((where, severity, f" {finding.code} {finding.name} ({target.target}) {mark}{finding.message}"))
@@ -172,8 +176,8 @@ def _cell(findings: Sequence[Finding]) -> Part:
     top = max(findings, key=lambda finding: finding.severity.rank)
     if all(finding.unknown for finding in findings):
         return ("unknown", STYLES[Verdict.UNKNOWN])
-    if computed_differently(top):
-        return ("differs", STYLES["warning"])
+    if wrong := accepted_but(top):
+        return ("invalid" if wrong == INVALID else "differs", STYLES["warning"])
     return ({"warning": "warn"}.get(top.severity.value, top.severity.value), STYLES[top.severity])
 
 
@@ -203,8 +207,8 @@ def oldest_likely(report: LintReport) -> str:
     likely = [target for target in report.targets if target.verdict in (Verdict.LIKELY, Verdict.PARSED)]
     if not likely:
         return "no release here is likely to take it"
-    different = sum(computed_differently(finding) for finding in likely[0].findings)
-    but = f" ({count(different, 'node')} {DIFFERS})" if different else ""
+    wrong = ", ".join(_accepted(likely[0]))
+    but = f" ({wrong})" if wrong else ""
     return f"oldest release likely to take it: {likely[0].target}{but}"
 
 
@@ -238,8 +242,7 @@ def statistics(reports: Sequence[LintReport], view: View) -> list[dict[str, str 
     for report in reports:
         for target in report.targets:
             for finding in _shown(target.findings, view):
-                fix = fix_of(finding)
-                hits[finding.code, finding.name, target.target, fix is not None and fix.automatic] += 1
+                hits[finding.code, finding.name, target.target, bool(finding.fixes)] += 1
     order = sorted(hits.items(), key=lambda item: (-item[1], item[0]))
     return [
         {"rule": code, "name": name, "target": target, "count": number, "fixable": fixable}

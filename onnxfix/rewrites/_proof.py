@@ -11,7 +11,6 @@ from onnxfix.model.view import ModelView
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     import onnx
 
@@ -25,41 +24,37 @@ MAX_CULPRITS = 5
 BATCH, SIZE = 2, 16
 
 
-def prove_repair(
-    driver: Driver, state: State, options: RepairOptions, base_dir: Path, progress: Callable[[str], None] | None
-) -> tuple[State, Proof | None, str]:
+def prove_repair(driver: Driver, state: State) -> tuple[State, Proof | None, str]:
     """The state that stands, its proof, and why it is unproven (empty where it is proven).
 
     On a difference the first fix that brings it goes into quarantine and the repair runs again.
     """
-    proof, reason = _proven(state, options, base_dir, progress)
+    proof, reason = _proven(driver, state)
     for _ in range(MAX_CULPRITS):
         if not reason or proof is None:
             break
-        low, high = 0, len(state.keys)  # the first `high` fixes give a difference, the first `low` none
+        low, high = 0, len(state.steps)  # the first `high` fixes give a difference, the first `low` none
         while high - low > 1:
             middle = (low + high) // 2
-            wrong = bool(_proven(driver.run(limit=middle), options, base_dir, progress)[1])
+            wrong = bool(_proven(driver, driver.run(limit=middle))[1])
             low, high = (low, middle) if wrong else (middle, high)
-        driver.quarantine[state.keys[high - 1]] = "its result computes something else than the model (numeric proof)"
+        driver.quarantine[state.steps[high - 1][0]] = "its result computes something else than the model (numeric proof)"
         state = driver.run()
         if not state.applied:
             return state, None, ""
-        proof, reason = _proven(state, options, base_dir, progress)
+        proof, reason = _proven(driver, state)
     return state, proof, reason
 
 
-def _proven(
-    state: State, options: RepairOptions, base_dir: Path, progress: Callable[[str], None] | None
-) -> tuple[Proof | None, str]:
+def _proven(driver: Driver, state: State) -> tuple[Proof | None, str]:
     from onnxfix.verify.run import CannotRunError
 
     exact = all(fix.applicability == "exact" for fix in state.applied if not fix.consent)
     try:
-        proof = _run(state, options, base_dir, progress, exact)
-        if exact and not proof.passed and options.allow != "exact":
+        proof = _run(driver, state, exact)
+        if exact and not proof.passed and driver.options.allow != "exact":
             # another version of an operator may be another kernel of the runtime, which rounds otherwise
-            second = _run(state, options, base_dir, progress, exact=False)
+            second = _run(driver, state, exact=False)
             if second.passed:
                 note = "the same operators, but not to the bit: another version is another kernel of the runtime"
                 proof = replace(second, note="; ".join(filter(None, (second.note, note))))
@@ -68,7 +63,7 @@ def _proven(
     return proof, "" if proof.passed else "the rewritten model computes something else"
 
 
-def _run(state: State, options: RepairOptions, base_dir: Path, progress: Callable[[str], None] | None, exact: bool) -> Proof:
+def _run(driver: Driver, state: State, exact: bool) -> Proof:
     """Run the whole model, or its changed nodes alone where it runs nowhere.
 
     Raises:
@@ -78,11 +73,12 @@ def _run(state: State, options: RepairOptions, base_dir: Path, progress: Callabl
     from onnxfix.verify.region_proof import prove_regions
     from onnxfix.verify.run import CannotRunError
 
+    options = driver.options
     try:
         return prove(
             state.baseline,
             state.model,
-            base_dir=base_dir,
+            base_dir=driver.base_dir,
             samples=options.samples,
             seed=options.seed,
             shapes=dict(options.shapes),
@@ -91,14 +87,14 @@ def _run(state: State, options: RepairOptions, base_dir: Path, progress: Callabl
             atol=options.atol,
             exact=exact,
             regions=True,
-            progress=None if progress is None else lambda done, total: progress(f"proof: sample {done} of {total}"),
+            progress=lambda done, total: driver.progress(f"proof: sample {done} of {total}"),
         )
     except CannotRunError as error:
         return prove_regions(
             state.baseline,
             state.model,
             _describer(state.baseline, options),
-            base_dir=base_dir,
+            base_dir=driver.base_dir,
             samples=options.samples,
             seed=options.seed,
             exact=exact,

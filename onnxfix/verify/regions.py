@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import onnx
 
+from onnxfix.model.opsets import domain_of, opsets_of
 from onnxfix.verify.compare import RTOL, compare, failure
-from onnxfix.verify.graph import reads
+from onnxfix.verify.graph import all_nodes, reads
 from onnxfix.verify.run import CannotRunError, Runner, one_line
 
 if TYPE_CHECKING:
@@ -78,14 +79,16 @@ def changed_values(before: onnx.ModelProto, after: onnx.ModelProto) -> list[str]
     inputs) stands for all.
     """
     makers = {name: node for node in before.graph.node for name in node.output if name}
-    versions = [{item.domain: item.version for item in model.opset_import} for model in (before, after)]
+    versions = [opsets_of(model.opset_import) for model in (before, after)]
     changed = []
     kinds: set[tuple[str, str, int, tuple[bytes, ...]]] = set()
     for node in after.graph.node:
         names = [name for name in node.output if name in makers]
+        if not names:
+            continue
         if all(_bytes(node) == _bytes(makers[name]) for name in names):
             kind = (node.domain, node.op_type, len(node.input), tuple(_bytes(attribute) for attribute in node.attribute))
-            if kind in kinds or _same_meaning(node, versions):
+            if kind in kinds or all(_same_meaning(each, versions) for each in all_nodes([node])):
                 continue
             kinds.add(kind)
         changed += names
@@ -98,15 +101,16 @@ def _bytes(message: onnx.NodeProto | onnx.AttributeProto) -> bytes:
 
 
 def _same_meaning(node: onnx.NodeProto, versions: list[dict[str, int]]) -> bool:
-    old, new = (each.get(node.domain) for each in versions)
+    domain = domain_of(node.domain)
+    old, new = (each.get(domain) for each in versions)
     if old == new:
         return True
     try:
         return (
             old is not None
             and new is not None
-            and onnx.defs.get_schema(node.op_type, old, node.domain).since_version
-            == (onnx.defs.get_schema(node.op_type, new, node.domain).since_version)
+            and onnx.defs.get_schema(node.op_type, old, domain).since_version
+            == (onnx.defs.get_schema(node.op_type, new, domain).since_version)
         )
     except onnx.defs.SchemaError:
         return False
