@@ -31,7 +31,7 @@ def values(context: Context) -> Problem | None:
     """Where input `slot` is constant, all its elements must be among `allowed`."""
     slot = int(context.args["slot"])
     name = context.node.input(slot)
-    found = context.facts.array(name) if name and context.facts.is_constant(name) else None
+    found = context.facts.constant(name) if name else None
     if found is None or all(item in context.args["allowed"] for item in found.ravel().tolist()):
         return None
     allowed = " or ".join(map(str, context.args["allowed"]))
@@ -40,10 +40,24 @@ def values(context: Context) -> Problem | None:
 
 @check("inputs.graph_input")
 def graph_input(context: Context) -> Problem | None:
-    """Input `slot` may be computed, but not be an input of the graph itself."""
+    """Input `slot` may be computed, but not be an input of the graph itself; it does not count where input `unless` is given."""
     slot = int(context.args["slot"])
     name = context.node.input(slot)
+    if "unless" in context.args and context.node.input(int(context.args["unless"])):
+        return None
     scope = context.node.scope
     if not name or name not in scope.inputs or name in scope.initializers:
         return None
     return Problem(f"does not take a graph input as {input_label(context.node, slot)}", (slot,))
+
+
+@check("inputs.elements")
+def elements(context: Context) -> Problem | None:
+    """No input may be a constant without elements: the parser has no weights for it.
+
+    Source: onnx-tensorrt branches 6.0 to 7.0, convertOnnxWeights.
+    """
+    for slot, name in enumerate(context.node.inputs):
+        if name and context.facts.is_constant(name) and 0 in (context.facts.shape(name) or ()):
+            return Problem(f"reads a constant without elements as {input_label(context.node, slot)}", (slot,))
+    return None

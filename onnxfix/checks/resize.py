@@ -82,9 +82,11 @@ def sizes_cut_batch(context: Context) -> Problem | None:
 
 @check("resize.one_scale_an_axis")
 def one_scale_an_axis(context: Context) -> Problem | None:
-    """Constant scales need an entry for every axis of the data, and `axes` must not choose some."""
+    """Constant scales or sizes need an entry for every axis of the data; with `axes` in the limit the attribute may choose some."""
     node = context.node
     rank = context.facts.rank(node.input(0))
+    if node.attr("axes") is not None and context.args.get("axes"):
+        return None
     slot = 3 if node.input(3) else 2
     given = context.facts.numbers(node.input(slot)) if node.input(slot) else None
     if rank is None or given is None or len(given) in ((rank,) if slot == 2 else (0, rank)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from onnxfix.checks._registry import Context, Problem, check
+from onnxfix.checks.limits import attribute_or_default
 from onnxfix.checks.parser_values import Kind
 from onnxfix.model.dims import Poly
 
@@ -61,15 +62,23 @@ def no_constant_operand(context: Context) -> Problem | None:
 
 @check("shapes.reduce_to_scalar")
 def reduce_to_scalar(context: Context) -> Problem | None:
-    """Without kept dimensions at least one axis must stay.
+    """Without kept dimensions at least one axis must stay; only the attribute `axes` is read.
 
     Source: onnx-tensorrt branch 6.0-full-dims, onnx2trt_utils.hpp, reduceTensor.
     """
     node = context.node
     rank = context.facts.rank(node.input(0))
-    axes = context.facts.numbers(node.input(1)) if node.input(1) else node.attr("axes")
-    if rank is None or node.attr("keepdims", 1) or (node.input(1) and axes is None):
-        return None
-    if axes and len(axes) < rank:
+    axes = node.attr("axes", ())
+    if rank is None or node.attr("keepdims", 1) or 0 < len(axes) < rank:
         return None
     return Problem("reduces all axes to a scalar", (0,))
+
+
+@check("shapes.axis_inside")
+def axis_inside(context: Context) -> Problem | None:
+    """The attribute `axis` must name an axis of input 0; ONNX also allows the place after the last."""
+    rank = context.facts.rank(context.node.input(0))
+    value = attribute_or_default(context.node, "axis")
+    if rank is None or not isinstance(value, int) or -rank <= value < rank:
+        return None
+    return Problem(f"with axis={value} names no axis of data of rank {rank}", (0,))
