@@ -101,11 +101,18 @@ def _counter(show: Callable[[str], None]) -> Callable[[int, int], None]:
 
 
 def _lines(first: Path, second: Path, proof: Proof, metric: str | None) -> list[str]:
-    lines = [f"{escape(str(first))} against {escape(str(second))}: {proof.samples} samples, seed {proof.seed}"]
+    from onnxfix.report.text import count
+
+    ran = f"{count(proof.samples, 'sample')}, seed {proof.seed}{escape(proof.sizes)}"
+    lines = [f"{escape(str(first))} against {escape(str(second))}: {ran}"]
     lines += [f"  {_line(output, metric)}" for output in proof.outputs]
     if proof.note:
         lines.append(f"note: {escape(proof.note)}")
-    lines.append("equal within the budget" if proof.passed else "different")
+    noise = ", or the first model's own rounding noise" if any(output.noise and output.passed for output in proof.outputs) else ""
+    if not proof.passed:
+        lines.append(f"different; allowed: {proof.budget}" if proof.outputs else "different")
+    else:
+        lines.append("equal" if proof.budget == "equal" else f"equal within {proof.budget}{noise}")
     return lines
 
 
@@ -119,5 +126,5 @@ def _line(output: OutputProof, metric: str | None) -> str:
     shown = ", ".join(text for name, text in figures.items() if text and metric in (None, name))
     verdict = "equal" if output.passed else "DIFFERS"
     text = f"{escape(output.name)} ({output.dtype} {list(output.shape)}): {verdict}"
-    text += f"  {shown}" if shown and output.dtype else ""
+    text += f"  {shown}" if shown and output.compared else ""
     return text + (f"  {escape(output.message)}" if output.message else "")

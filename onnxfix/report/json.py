@@ -91,17 +91,18 @@ def repair_entry(report: RepairReport) -> dict[str, Any]:
 
 
 def output_entry(output: OutputProof) -> dict[str, Any]:
-    """The figures of one output."""
+    """The figures of one output; they are null where there was nothing to compare, such as another shape."""
     return {
         "name": output.name,
         "dtype": output.dtype,
         "shape": list(output.shape),
-        "max_abs": _finite(output.max_abs),
-        "max_rel": _finite(output.max_rel),
-        "cosine": _finite(output.cosine),
+        "max_abs": _finite(output.max_abs) if output.compared else None,
+        "max_rel": _finite(output.max_rel) if output.compared else None,
+        "cosine": _finite(output.cosine) if output.compared else None,
         "ulp_max": output.ulp_max,
         "passed": output.passed,
         "message": output.message,
+        "within_noise": output.noise and output.passed,
     }
 
 

@@ -13,7 +13,7 @@ from onnxfix.rules.finding import Severity
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from onnxfix.report.console import Line
+    from onnxfix.report.console import Line, Part
     from onnxfix.results import AppliedFix, DeclinedFix, Fidelity, RepairReport
     from onnxfix.verify.compare import OutputProof
     from onnxfix.verify.prove import Proof
@@ -135,8 +135,8 @@ def _proof(report: RepairReport) -> list[Line]:
     if proof is None:
         return []
     outputs = proof.outputs
-    head = f"verify    {count(proof.samples, 'sample')}, seed {proof.seed}{_bindings(proof)}"
-    verdict = ("within budget", "bold green") if proof.passed else ("NOT EQUAL", "bold red")
+    head = f"verify    {count(proof.samples, 'sample')}, seed {proof.seed}{proof.sizes}"
+    verdict = _verdict(proof)
     lines: list[Line] = []
     if proof.passed and proof.exact:
         lines.append((f"{head}: ", ("equal to the bit", "bold green")))
@@ -154,22 +154,21 @@ def _proof(report: RepairReport) -> list[Line]:
     return lines
 
 
+def _verdict(proof: Proof) -> Part:
+    if not proof.passed:
+        return f"NOT EQUAL, allowed: {proof.budget}", "bold red"
+    if proof.budget == "equal":
+        return "equal", "bold green"
+    noise = ", or the model's own rounding noise" if any(output.noise and output.passed for output in proof.outputs) else ""
+    return f"within {proof.budget}{noise}", "bold green"
+
+
 def _figures(output: OutputProof) -> str:
-    if output.message and not output.passed:
+    if not output.compared:
         return output.message
-    if output.max_abs == 0.0:
+    if output.max_abs == 0.0 and output.passed:
         return "equal"
-    ulp = f", ulp {output.ulp_max}" if output.ulp_max is not None else ""
-    return f"max abs {output.max_abs:.2g}, max rel {output.max_rel:.2g}{ulp}, cosine {output.cosine:.7f}"
-
-
-def _bindings(proof: Proof) -> str:
-    """`, batch = 1 2 5`: the sizes that each symbolic dimension had."""
-    sizes: dict[str, dict[int, None]] = defaultdict(dict)
-    for binding in proof.bindings:
-        for name, size in binding.items():
-            sizes[name][size] = None
-    return "".join(f", {name} = {' '.join(str(size) for size in sorted(values))}" for name, values in sizes.items())
+    return output.figures + (f"; {output.message}" if output.message else "")
 
 
 def _fidelity(ledger: Fidelity) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +12,7 @@ from onnx import helper
 
 from onnxfix.errors import UsageError
 from onnxfix.verify.bindings import Binding, binding_of, bindings
-from onnxfix.verify.compare import OutputProof, compare, failure
+from onnxfix.verify.compare import RTOL, OutputProof, budget, compare, failure
 from onnxfix.verify.graph import all_nodes, real_inputs
 from onnxfix.verify.inputs import make_inputs
 from onnxfix.verify.regions import region_difference, room_for_noise, with_outputs
@@ -54,6 +54,26 @@ class Proof:
     atol: float | None
     passed: bool
     note: str = ""
+
+    @property
+    def budget(self) -> str:
+        """What was asked of the outputs, as text."""
+        if self.exact:
+            return "equal to the bit"
+        types = sorted({output.dtype for output in self.outputs} & RTOL.keys())
+        by_type = {name: budget(RTOL[name] if self.rtol is None else self.rtol, self.atol) for name in types}
+        if len(set(by_type.values())) > 1:
+            return ", ".join(f"{text} for {name}" for name, text in by_type.items())
+        return next(iter(by_type.values()), "equal")
+
+    @property
+    def sizes(self) -> str:
+        """`, batch = 1 2 5`: the sizes that each symbolic dimension had, empty where there is none."""
+        sizes: dict[str, set[int]] = {}
+        for binding in self.bindings:
+            for name, size in binding.items():
+                sizes.setdefault(name, set()).add(size)
+        return "".join(f", {name} = {' '.join(map(str, sorted(values)))}" for name, values in sizes.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +200,7 @@ def _within_noise(
     return [
         result
         if result.passed or result.name not in room or result.shape != np.shape(sample.before[result.name])
-        else compare(result.name, sample.before[result.name], got[result.name], atol=room[result.name])
+        else replace(compare(result.name, sample.before[result.name], got[result.name], atol=room[result.name]), noise=True)
         for result in results
     ]
 

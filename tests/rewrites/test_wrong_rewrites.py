@@ -194,6 +194,7 @@ def test_roundings_that_a_model_amplifies_are_no_error() -> None:
     proof = prove(model, result, regions=True)
     assert proof.passed
     assert proof.outputs[0].max_abs > 2e-5  # over the fixed budget: the allowance was needed
+    assert proof.outputs[0].noise
 
 
 @pytest.mark.parametrize("epsilon", [1e-4, 1.1e-5])

@@ -28,8 +28,8 @@ def run(*arguments):
 def test_equal_models_exit_0_and_say_so(models):
     result = run(models / "a.onnx", models / "a.onnx")
     assert result.exit_code == 0
-    assert "8 samples, seed 0" in result.output
-    assert result.output.endswith("equal within the budget\n")
+    assert "8 samples, seed 0, n = 1 2 3\n" in result.output
+    assert result.output.endswith("equal within 1e-05 * (|value| + largest |value|)\n")
 
 
 def test_different_models_exit_1_and_name_the_first_difference(models):
@@ -52,11 +52,21 @@ def test_json_has_the_keys_of_the_report(models):
     assert report["first_difference"]["name"] == "t"
 
 
+def test_another_shape_has_no_figures(models):
+    onnx.save(parse(HEAD + "(float[n, 4] x) => (float[m, k] y) { t = Mul(x, x)  y = Transpose(t) }"), models / "c.onnx")
+    result = run(models / "a.onnx", models / "c.onnx", "--shape", "x:3x4")
+    assert result.exit_code == 1
+    assert "y (float32 [3, 4]): DIFFERS  another shape: [4, 3] instead of [3, 4]\n" in result.output
+    assert "max abs" not in result.output
+    report = json.loads(run(models / "a.onnx", models / "c.onnx", "-f", "json").output)
+    assert report["verify"]["outputs"][0]["cosine"] is None
+
+
 def test_inputs_come_from_a_file(models):
     np.savez(models / "in.npz", x=np.ones((2, 4), np.float32))
     result = run(models / "a.onnx", models / "b.onnx", "--inputs", models / "in.npz")
     assert result.exit_code == 0
-    assert "1 samples" in result.output
+    assert "1 sample, seed 0" in result.output
 
 
 @pytest.mark.parametrize(("content", "said"), [(None, "no such file"), (b"", "no .npz"), (b"not a zip", "no .npz")])
