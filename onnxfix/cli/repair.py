@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from onnxfix.model.load import LoadedModel
     from onnxfix.results import RepairReport
     from onnxfix.targets import Target
+    from onnxfix.verify.prove import Proof
 
 _LEVELS = ("exact", "equivalent", "approximate")
 _FIXED = ".fixed.onnx"
@@ -359,6 +360,15 @@ def _backup(model: Path, data: bytes) -> Path:
     return candidate
 
 
+def _verified(proof: Proof | None) -> str:
+    if proof is None:
+        return "no"
+    if proof.kind == "structure":
+        return "by structure, not run"
+    alone = ", changed nodes alone" if proof.kind == "regions" else ""
+    return f"{proof.samples} samples, seed {proof.seed}{alone}"
+
+
 def _stamped(data: bytes, report: RepairReport) -> bytes:
     """The model with its provenance in `metadata_props`; no time, so that two runs give the same bytes."""
     from onnxfix.model.load import parse_model, serialize
@@ -370,7 +380,7 @@ def _stamped(data: bytes, report: RepairReport) -> bytes:
         "onnxfix.source_sha256": report.model.sha256,
         "onnxfix.targets": " ".join(target.target for target in report.before),
         "onnxfix.rules": " ".join(sorted({fix.rule for fix in report.applied})),
-        "onnxfix.verified": "no" if proof is None else f"{proof.samples} samples, seed {proof.seed}",
+        "onnxfix.verified": _verified(proof),
     }
     others = {item.key: item.value for item in proto.metadata_props if item.key not in stamp}
     del proto.metadata_props[:]

@@ -58,6 +58,7 @@ def command(
     from onnxfix.report.json import output_entry, proof_entry
     from onnxfix.verify.prove import bisect as first_failing
     from onnxfix.verify.prove import prove
+    from onnxfix.verify.run import CannotRunError
 
     shape_of = parse_shapes(shapes)
     before, after = load_model(first), load_model(second)
@@ -73,7 +74,12 @@ def command(
     }
     state = current_state()
     show = state.progress()
-    proof = prove(before.proto, after.proto, **given, progress=_counter(show) if show is not None else None)
+    try:
+        proof = prove(before.proto, after.proto, **given, progress=_counter(show) if show is not None else None)
+    except CannotRunError as error:
+        words = f"; {error.detail}" if error.detail and state.verbose else ""
+        advice = "; pass --shape or --inputs" if error.other_inputs else ""
+        raise CannotRunError(f"{error}{words}{advice}") from None
     culprit = first_failing(before.proto, after.proto, **given) if bisect and not proof.passed else None
     exit_code = 0 if proof.passed else 1
     if output_format == "json":
@@ -103,7 +109,7 @@ def _counter(show: Callable[[str], None]) -> Callable[[int, int], None]:
 def _lines(first: Path, second: Path, proof: Proof, metric: str | None) -> list[str]:
     from onnxfix.report.text import count
 
-    ran = f"{count(proof.samples, 'sample')}, seed {proof.seed}{escape(proof.sizes)}"
+    ran = f"{count(proof.samples, 'sample')}, seed {proof.seed}{escape(proof.sizes)}" if proof.outputs else "not run"
     lines = [f"{escape(str(first))} against {escape(str(second))}: {ran}"]
     lines += [f"  {_line(output, metric)}" for output in proof.outputs]
     if proof.note:

@@ -107,13 +107,16 @@ def output_entry(output: OutputProof) -> dict[str, Any]:
 
 
 def proof_entry(proof: Proof) -> dict[str, Any]:
-    """The figures of a numeric comparison; what is no finite number is null. `rtol` is given by element type."""
+    """What a proof shows; `kind` says whether it is numeric. What is no finite number is null. `rtol` is given by element type."""
     from onnxfix.verify.compare import RTOL
 
     types = sorted({output.dtype for output in proof.outputs})
     rtol = {name: RTOL[name] if proof.rtol is None else proof.rtol for name in types if name in RTOL}
     return {
         "passed": proof.passed,
+        "kind": proof.kind,
+        "why": proof.why,
+        "detail": proof.detail,
         "samples": proof.samples,
         "seed": proof.seed,
         "bindings": [dict(binding) for binding in proof.bindings],

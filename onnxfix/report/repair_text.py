@@ -45,7 +45,7 @@ def repair_lines(report: RepairReport, view: View, *, outcome: str, diff_to: str
         lines += _declined(report.declined, view)
         if diff_to:
             lines += _diff(report, diff_to)
-        lines += _proof(report)
+        lines += _proof(report, view)
         lines.append(
             (
                 "findings  ",
@@ -130,12 +130,17 @@ def _diff(report: RepairReport, name: str) -> list[Line]:
     return lines if report.diff else []
 
 
-def _proof(report: RepairReport) -> list[Line]:
+def _proof(report: RepairReport, view: View) -> list[Line]:
     proof = report.proof
     if proof is None:
         return []
     outputs = proof.outputs
-    head = f"verify    {count(proof.samples, 'sample')}, seed {proof.seed}{proof.sizes}"
+    if proof.kind == "structure":
+        shown = f"not run: the model runs nowhere ({proof.why}); by structure: " if proof.why else "not run: "
+        what = ("no node is changed", "bold green") if proof.passed else (proof.note, "bold red")
+        return [(f"verify    {shown}", what), *_detail(proof.detail, view)]
+    alone = f"{count(len(outputs), 'changed value')} alone, " if proof.kind == "regions" else ""
+    head = f"verify    {alone}{count(proof.samples, 'sample')}, seed {proof.seed}{proof.sizes}"
     verdict = _verdict(proof)
     lines: list[Line] = []
     if proof.passed and proof.exact:
@@ -151,7 +156,14 @@ def _proof(report: RepairReport) -> list[Line]:
             lines.append((f"{_INDENT}… {len(order) - _OUTPUTS_SHOWN} more, all closer",))
     if proof.note:
         lines.append((f"{_INDENT}{proof.note}",))
-    return lines
+    if proof.why:
+        lines.append((f"{_INDENT}the whole model runs nowhere ({proof.why})",))
+    return lines + _detail(proof.detail, view)
+
+
+def _detail(text: str, view: View) -> list[Line]:
+    """What the runtimes say, in their own words."""
+    return [(f"{_INDENT}{text}",)] if text and view.verbose else []
 
 
 def _verdict(proof: Proof) -> Part:

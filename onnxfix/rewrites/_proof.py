@@ -102,7 +102,7 @@ def _run(state: State, options: RepairOptions, base_dir: Path, progress: Callabl
             samples=options.samples,
             seed=options.seed,
             exact=exact,
-            why=str(error),
+            why=error,
         )
 
 

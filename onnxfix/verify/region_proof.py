@@ -2,7 +2,7 @@
 
 A custom operator, or a node that every runtime refuses, keeps a model from running; its other nodes can be repaired all the same.
 What the change did not touch is the same bytes in both models. Each changed part is cut out, with the nodes around it that both
-models share as its ends, and both forms run on made values.
+models share as its ends, and both forms run on made values. A value that is stored now has to be what its nodes make.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import onnx
 from onnxfix.verify.compare import OutputProof, compare
 from onnxfix.verify.prove import Proof
 from onnxfix.verify.regions import Region, changed_values, region_of
-from onnxfix.verify.run import CannotRunError, Runner
+from onnxfix.verify.run import CannotRunError, Runner, to_array
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,7 +33,7 @@ def prove_regions(
     samples: int = 8,
     seed: int = 0,
     exact: bool = False,
-    why: str = "",
+    why: CannotRunError | None = None,
 ) -> Proof:
     """Compare every changed part of `after` with the part of `before` that it stands for, on seeded values.
 
@@ -45,35 +45,39 @@ def prove_regions(
         samples: how many sets of values to make.
         seed: to make them with.
         exact: ask for equal values.
-        why: why the whole model does not run; goes into the note.
+        why: why the whole model does not run.
 
     Raises:
         CannotRunError: a part cannot be run either, or the values around it are not known.
     """
     _check_constants(before, after)
     wanted = changed_values(before, after)
-    note = f"the whole model does not run ({why}); " if why else ""
-    if not wanted:
-        return Proof(0, seed, (), (), exact, None, None, passed=True, note=f"{note}no node is changed")
+    reason, detail = (why.reason, why.detail) if why is not None else ("", "")
+    tensors = {tensor.name: tensor for tensor in after.graph.initializer}
+    folded = [name for node in before.graph.node for name in node.output if name in tensors]
+    if not wanted and not folded:
+        return Proof(0, seed, (), (), exact, None, None, passed=True, kind="structure", why=reason, detail=detail)
     made = {name for node in before.graph.node for name in node.output if name}
     common = made & {name for node in after.graph.node for name in node.output if name}
-    ends = [region_of(model, wanted, common) for model in (before, after)]
+    ends = [region_of(before, [*wanted, *folded], common), region_of(after, wanted, common)]
     described = {name: describe(name) for name in dict.fromkeys((*ends[0][1], *ends[1][1]))}
     unknown = sorted(name for name, found in described.items() if found is None)
     if unknown:
-        raise CannotRunError(f"{why}; nor can its changed nodes be run alone: the shape of {unknown[0]} is not known")
+        text = f"the model runs nowhere ({reason}), nor do its changed nodes alone: the shape of {unknown[0]} is not known"
+        raise CannotRunError(text, detail=detail, other_inputs=why is not None and why.other_inputs)
+    stored = {name: to_array(tensors[name], base_dir) for name in folded}
     worst: dict[str, OutputProof] = {}
     for sample in range(samples):
         rng = np.random.default_rng((seed, sample))
         values = {name: _values(rng, *found) for name, found in described.items() if found is not None}
-        old, new = (Region(*end, wanted, model, values, Runner, base_dir) for end, model in zip(ends, (before, after), strict=True))
-        expected, got = old.run(values), new.run(values)
-        for name in wanted:
+        expected = Region(*ends[0], [*wanted, *folded], before, values, Runner, base_dir).run(values)
+        got = {**stored, **(Region(*ends[1], wanted, after, values, Runner, base_dir).run(values) if wanted else {})}
+        for name in got:
             result = compare(name, expected[name], got[name], exact=exact)
             worst[name] = worst[name].worst_with(result) if name in worst else result
     outputs = tuple(worst.values())
     passed = all(output.passed for output in outputs)
-    return Proof(samples, seed, ({},) * samples, outputs, exact, None, None, passed, f"{note}its changed nodes were run alone")
+    return Proof(samples, seed, ({},) * samples, outputs, exact, None, None, passed, "", "regions", reason, detail)
 
 
 def _check_constants(before: onnx.ModelProto, after: onnx.ModelProto) -> None:

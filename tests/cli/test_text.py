@@ -165,6 +165,13 @@ UNPROVEN = dataclasses.replace(
     notes=(),
     reason="output z differs",
 )
+WHY = {"why": "onnxruntime: my.Secret is no registered function", "detail": "all that the runtimes say"}
+REGIONS = dataclasses.replace(
+    REPAIRED, notes=(), proof=dataclasses.replace(PROOF, kind="regions", bindings=({},) * 8, exact=True, **WHY)
+)
+STRUCTURE = dataclasses.replace(
+    REPAIRED, notes=(), proof=dataclasses.replace(PROOF, kind="structure", samples=0, outputs=(), exact=True, **WHY)
+)
 CLEAN = dataclasses.replace(
     REPAIRED, status="clean", passes=1, before=(target_report(),), after=(target_report(),), applied=(), output="", notes=()
 )
@@ -190,6 +197,8 @@ TEXTS = {
     "repair_dry": repair_lines(DRY, View(options=("--allow", "OFX701")), outcome="nothing written (--dry-run)"),
     "repair_declined": repair_lines(DECLINED, View(), outcome="nothing written"),
     "repair_unproven": repair_lines(UNPROVEN, View(), outcome="nothing written"),
+    "repair_regions": repair_lines(REGIONS, View(), outcome="written to models/yolo.fixed.onnx"),
+    "repair_structure": repair_lines(STRUCTURE, View(verbose=True), outcome="written to models/yolo.fixed.onnx"),
     "repair_clean": repair_lines(CLEAN, View(), outcome="nothing written"),
 }
 

@@ -10,6 +10,7 @@ import pytest
 from onnxfix.errors import UsageError
 from onnxfix.rewrites import _driver, _gates, prelu_to_relu, resize_to_gather
 from onnxfix.rewrites._region import Change, Region
+from onnxfix.verify.region_proof import prove_regions
 from onnxfix.verify.run import CannotRunError
 
 from .harness import applied, noise, ops, parse, repair, run, same_bits
@@ -268,8 +269,31 @@ def test_where_a_custom_node_keeps_the_model_from_running_the_changed_nodes_are_
     assert result is not None
     assert report.proof is not None
     assert [output.name for output in report.proof.outputs] == ["a"]
-    assert "Secret" in report.proof.note
-    assert "its changed nodes were run alone" in report.proof.note
+    assert (report.proof.kind, report.proof.samples) == ("regions", 8)
+    assert "Secret" in report.proof.why
+    assert len(report.proof.why) < 130
+    assert "Secret" in report.proof.detail
+
+
+STORED = """<ir_version: 6, opset_import: ["" : 9, "my" : 1]> g (float[1,3,4,4] x) => (float[1,3,4,4] y)
+<int64 one = {1}> { a = Relu (x)  s = Shape (a)  c = Gather (s, one)  y = my.Secret (a, c) }"""
+
+
+@pytest.mark.parametrize("right", [True, False])
+def test_where_the_model_runs_nowhere_a_stored_value_is_compared_with_what_its_nodes_make(right: bool) -> None:
+    before = parse(STORED)
+    after = parse(STORED)
+    del after.graph.node[1:3]
+    after.graph.initializer.append(onnx.helper.make_tensor("c", onnx.TensorProto.INT64, [], [3 if right else 4]))
+    proof = prove_regions(before, after, lambda _: (onnx.TensorProto.FLOAT, (1, 3, 4, 4)), samples=2)
+    assert (proof.kind, proof.samples, [output.name for output in proof.outputs]) == ("regions", 2, ["c"])
+    assert proof.passed == right
+
+
+def test_where_the_model_runs_nowhere_and_no_node_is_changed_the_proof_is_no_numeric_one() -> None:
+    proof = prove_regions(parse(STORED), parse(STORED), lambda _: None, why=CannotRunError("no", "because", "all words"))
+    assert (proof.passed, proof.kind, proof.samples, proof.outputs) == (True, "structure", 0, ())
+    assert (proof.why, proof.detail) == ("because", "all words")
 
 
 def test_a_wrong_rewrite_is_found_by_the_changed_nodes_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -284,8 +308,8 @@ def test_a_wrong_rewrite_is_found_by_the_changed_nodes_alone(monkeypatch: pytest
 
 
 def test_what_cannot_run_at_all_is_unproven_and_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object, why: str, **__: object) -> None:
-        raise CannotRunError(why)
+    def refuse(*_: object, why: Exception, **__: object) -> None:
+        raise CannotRunError(str(why))
 
     monkeypatch.setattr("onnxfix.verify.region_proof.prove_regions", refuse)
     report, result = repair(parse(SECRET), partial=True)

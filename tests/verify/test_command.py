@@ -46,7 +46,7 @@ def test_json_has_the_keys_of_the_report(models):
     assert result.exit_code == report["run"]["exit_code"] == 1
     assert report["schema"] == "onnxfix-report/1"
     assert report["verify"]["bindings"] == [{"n": 3}, {"n": 3}]
-    assert set(report["verify"]) == {"passed", "samples", "seed", "bindings", "outputs", "budget", "note"}
+    assert set(report["verify"]) == {"passed", "kind", "why", "detail", "samples", "seed", "bindings", "outputs", "budget", "note"}
     assert set(report["verify"]["outputs"][0]) >= {"name", "max_abs", "max_rel", "cosine", "ulp_max", "passed"}
     assert report["verify"]["budget"]["rtol"] == {"float32": 1e-5}
     assert report["first_difference"]["name"] == "t"
@@ -85,6 +85,17 @@ def test_a_missing_model_is_named(models):
     assert "none.onnx" in str(result.exception)
     assert isinstance(result.exception, OnnxfixError)
     assert result.exception.exit_code == 2
+
+
+def test_other_inputs_are_advised_only_where_they_can_help(models):
+    onnx.save(parse(HEAD + "(float[2, 3] x) => (float[q, 3] y) <int64[2] s = {4, 4}> { y = Reshape(x, s) }"), models / "size.onnx")
+    onnx.save(parse(HEAD + "(float[2, 3] x) => (float[2, 3] y) <int64 s = {4}> { y = Add(x, s) }"), models / "type.onnx")
+    size, types = (run(models / name, models / name).exception for name in ("size.onnx", "type.onnx"))
+    assert "pass --shape or --inputs" in str(size)
+    assert "onnxruntime: Reshape node" in str(size)
+    assert "--" not in str(types)
+    assert "Optype (Add)" in str(types)
+    assert max(len(str(error)) for error in (size, types)) < 200
 
 
 def test_shapes_are_read_and_names_may_hold_colons():
