@@ -18,6 +18,7 @@ from onnxfix.rules.finding import Severity, verdict_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from onnxfix.errors import OnnxfixError
     from onnxfix.model.load import LoadedModel
     from onnxfix.rules.finding import Finding
     from onnxfix.rules.select import Selection
@@ -89,6 +90,7 @@ def repair_model(
     from onnxfix.rewrites._driver import Driver
     from onnxfix.rewrites._ledger import ledger
     from onnxfix.rewrites._proof import prove_repair
+    from onnxfix.verify.run import CannotRunError
 
     options = options or RepairOptions()
     proto = loaded.proto
@@ -102,23 +104,23 @@ def repair_model(
     before = _reports(targets, driver.lint(proto)[1] if frozen_notes else first)
     state = driver.run()
     proof: Proof | None = None
-    reason = ""
+    wrong: OnnxfixError | None = None
+    faults: tuple[str, ...] = ()
     blocked = any(finding.severity is Severity.ERROR for finding in state.findings) and not options.partial
     if (state.applied or frozen_notes) and options.verify and not blocked:
-        state, proof, reason = prove_repair(driver, state, options, loaded.base_dir, progress)
-        open_faults = {finding.code for finding in first if _needs_consent(finding)} - options.consent
-        if reason and open_faults:
-            reason += f"; the file has faults that may be why: --allow {' --allow '.join(sorted(open_faults))} mends them"
+        state, proof, wrong = prove_repair(driver, state, options, loaded.base_dir, progress)
+        if wrong is not None:
+            faults = tuple(sorted({finding.code for finding in first if _needs_consent(finding)} - options.consent))
     after = _reports(targets, state.findings)
     changed = bool(state.applied or frozen_notes)
     errors = sum(report.count("error") for report in after)
     fidelity = ledger(proto, state, tuple(frozen_notes)) if changed else None
     notes = tuple(f"froze {note}" for note in frozen_notes)
     if not options.verify and changed:
-        notes += ("not verified: --no-verify was given",)
+        notes += ("not verified",)
     status, data = "clean", loaded.data
     output: bytes | None = data
-    if reason:
+    if wrong is not None:
         status, output = "unproven", None
     elif errors:
         status, output = ("partial", serialize(state.model) if changed else data) if options.partial else ("declined", None)
@@ -135,7 +137,10 @@ def repair_model(
         fidelity=fidelity,
         proof=proof,
         notes=notes,
-        reason=reason,
+        reason=str(wrong) if wrong is not None else "",
+        detail=wrong.detail if isinstance(wrong, CannotRunError) else "",
+        faults=faults,
+        other_inputs=isinstance(wrong, CannotRunError) and wrong.other_inputs,
         diff=tuple(difference(proto, state.model)) if changed else (),
     )
     return report, output

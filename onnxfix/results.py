@@ -97,7 +97,9 @@ class RepairReport:
     """What a repair did.
 
     `status` is `clean` (nothing to do, output identical), `repaired`, `partial` (proven, but errors remain), `declined` (errors
-    remain and nothing is written) or `unproven` (the numbers differ, nothing is written).
+    remain and nothing is written) or `unproven` (the numbers differ or nothing runs, nothing is written; `reason` says why, and
+    `detail` in the runtimes' own words). An unproven model may become provable with consent to fixes of the rules `faults`, or,
+    with `other_inputs`, on inputs of other shapes or values.
     """
 
     model: ModelInfo
@@ -113,6 +115,9 @@ class RepairReport:
     output_sha256: str = ""
     notes: tuple[str, ...] = ()
     reason: str = ""
+    detail: str = ""
+    faults: tuple[str, ...] = ()
+    other_inputs: bool = False
     diff: tuple[str, ...] = field(default=())
 
     @property

@@ -65,6 +65,9 @@ def repair_entry(report: RepairReport) -> dict[str, Any]:
     repair = {
         "status": report.status,
         "reason": report.reason,
+        "detail": report.detail,
+        "faults": list(report.faults),
+        "other_inputs": report.other_inputs,
         "passes": report.passes,
         "resolved": report.resolved,
         "remaining": report.remaining,

@@ -62,6 +62,7 @@ def repair_lines(report: RepairReport, view: View, *, outcome: str, diff_to: str
     if not reason and report.status in ("declined", "partial"):
         reason = f"{count(report.remaining, 'error')} left"
     lines.append(((what, _STATUS_STYLES[report.status]), f"{f': {reason}' if reason else ''}; {outcome}"))
+    lines += _detail(report.detail, view)
     if not view.quiet and (text := _next(report, view)):
         lines.append((("Next:", "bold"), f" {text}"))
     return lines
@@ -215,10 +216,12 @@ def _next(report: RepairReport, view: View) -> str:
             return build
         # Only that release itself can say that it parses the file.
         return f"{build}; or, where TensorRT {version} is: trtexec --onnx={shlex.quote(model)}"
-    consents = dict.fromkeys(item.consent for item in report.declined if item.consent)
+    consents = dict.fromkeys((*report.faults, *(item.consent for item in report.declined if item.consent)))
     if consents:
         allow = [word for consent in consents for word in ("--allow", consent)]
         return f"{_again(report, view, *allow)}, if you agree with it"
+    if report.other_inputs:
+        return f"{_again(report, view)}, with --shape or --inputs that the model runs on"
     rules = dict.fromkeys(f.code for target in report.after for f in target.findings if f.severity is Severity.ERROR)
     return f"onnxfix explain {next(iter(rules))}" if rules else ""
 

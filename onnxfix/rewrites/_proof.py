@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from onnxfix.errors import VerificationError
 from onnxfix.model.dims import Poly, value_at
 from onnxfix.model.facts import Facts
 from onnxfix.model.view import ModelView
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     import onnx
 
+    from onnxfix.errors import OnnxfixError
     from onnxfix.rewrites._driver import Driver, State
     from onnxfix.rewrites.options import RepairOptions
     from onnxfix.verify.prove import Proof
@@ -27,31 +29,46 @@ BATCH, SIZE = 2, 16
 
 def prove_repair(
     driver: Driver, state: State, options: RepairOptions, base_dir: Path, progress: Callable[[str], None] | None
-) -> tuple[State, Proof | None, str]:
-    """The state that stands, its proof, and why it is unproven (empty where it is proven).
+) -> tuple[State, Proof | None, OnnxfixError | None]:
+    """The state that stands, its proof, and why it is unproven (None where it is proven).
 
     On a difference the first fix that brings it goes into quarantine and the repair runs again.
     """
-    proof, reason = _proven(state, options, base_dir, progress)
+    proof, wrong = _proven(state, options, base_dir, progress)
     for _ in range(MAX_CULPRITS):
-        if not reason or proof is None:
+        if wrong is None or proof is None:
             break
         low, high = 0, len(state.keys)  # the first `high` fixes give a difference, the first `low` none
         while high - low > 1:
             middle = (low + high) // 2
-            wrong = bool(_proven(driver.run(limit=middle), options, base_dir, progress)[1])
-            low, high = (low, middle) if wrong else (middle, high)
-        driver.quarantine[state.keys[high - 1]] = "its result computes something else than the model (numeric proof)"
+            shown, failed = _proven(driver.run(limit=middle), options, base_dir, progress)
+            if failed is None:
+                low = middle
+            else:
+                high, proof = middle, shown
+        driver.quarantine[state.keys[high - 1]] = _difference(proof)
         state = driver.run()
         if not state.applied:
-            return state, None, ""
-        proof, reason = _proven(state, options, base_dir, progress)
-    return state, proof, reason
+            return state, None, None
+        proof, wrong = _proven(state, options, base_dir, progress)
+    return state, proof, wrong
+
+
+def _difference(proof: Proof | None) -> str:
+    """What a failed proof shows, with the tolerance that it missed."""
+    if proof is None:
+        return "numeric proof: the result does not run"
+    failed = [output for output in proof.outputs if not output.passed]
+    if not failed:
+        return f"numeric proof: {proof.note}"
+    worst = max(failed, key=lambda output: (not output.compared, output.max_abs))
+    shown = worst.figures if worst.compared else worst.message
+    return f"numeric proof: {worst.name} is not what the model gives: {shown}; allowed: {proof.budget}"
 
 
 def _proven(
     state: State, options: RepairOptions, base_dir: Path, progress: Callable[[str], None] | None
-) -> tuple[Proof | None, str]:
+) -> tuple[Proof | None, OnnxfixError | None]:
     from onnxfix.verify.run import CannotRunError
 
     exact = all(fix.applicability == "exact" for fix in state.applied if not fix.consent)
@@ -59,13 +76,13 @@ def _proven(
         proof = _run(state, options, base_dir, progress, exact)
         if exact and not proof.passed and options.allow != "exact":
             # another version of an operator may be another kernel of the runtime, which rounds otherwise
-            second = _run(state, options, base_dir, progress, exact=False)
+            second = proof = _run(state, options, base_dir, progress, exact=False)
             if second.passed:
                 note = "the same operators, but not to the bit: another version is another kernel of the runtime"
                 proof = replace(second, note="; ".join(filter(None, (second.note, note))))
     except CannotRunError as error:
-        return None, f"cannot be proven: {error}"
-    return proof, "" if proof.passed else "the rewritten model computes something else"
+        return None, error
+    return proof, None if proof.passed else VerificationError("the rewritten model gives other results")
 
 
 def _run(state: State, options: RepairOptions, base_dir: Path, progress: Callable[[str], None] | None, exact: bool) -> Proof:

@@ -172,6 +172,9 @@ REGIONS = dataclasses.replace(
 STRUCTURE = dataclasses.replace(
     REPAIRED, notes=(), proof=dataclasses.replace(PROOF, kind="structure", samples=0, outputs=(), exact=True, **WHY)
 )
+NOWHERE = dataclasses.replace(
+    UNPROVEN, proof=None, reason="the model runs nowhere (short)", detail="all that the runtimes say", faults=("OFX702",)
+)
 CLEAN = dataclasses.replace(
     REPAIRED, status="clean", passes=1, before=(target_report(),), after=(target_report(),), applied=(), output="", notes=()
 )
@@ -199,6 +202,10 @@ TEXTS = {
     "repair_unproven": repair_lines(UNPROVEN, View(), outcome="nothing written"),
     "repair_regions": repair_lines(REGIONS, View(), outcome="written to models/yolo.fixed.onnx"),
     "repair_structure": repair_lines(STRUCTURE, View(verbose=True), outcome="written to models/yolo.fixed.onnx"),
+    "repair_nowhere": repair_lines(NOWHERE, View(options=("--shape", "x:1x3")), outcome="nothing written"),
+    "repair_nowhere_verbose": repair_lines(
+        dataclasses.replace(NOWHERE, faults=(), other_inputs=True), View(verbose=True), outcome="nothing written"
+    ),
     "repair_clean": repair_lines(CLEAN, View(), outcome="nothing written"),
 }
 

@@ -119,7 +119,9 @@ def test_a_proof_that_fails_takes_the_first_culprit_out_and_keeps_the_rest(monke
     assert report.status == "partial"
     assert result is not None
     assert [item.node_name for item in report.declined] == ["two"]
-    assert "numeric proof" in report.declined[0].reason
+    assert report.declined[0].reason.startswith("numeric proof: ")
+    assert "is not what the model gives: max abs " in report.declined[0].reason
+    assert "; allowed: 1e-05 * (|value| + largest |value|)" in report.declined[0].reason
     x = noise((1, 3, 4, 4))
     same_bits(run(three(), {"x": x}), run(result, {"x": x}))
 
@@ -314,7 +316,6 @@ def test_what_cannot_run_at_all_is_unproven_and_not_written(monkeypatch: pytest.
     monkeypatch.setattr("onnxfix.verify.region_proof.prove_regions", refuse)
     report, result = repair(parse(SECRET), partial=True)
     assert (report.status, result) == ("unproven", None)
-    assert "cannot be proven" in report.reason
     assert "Secret" in report.reason
 
 
@@ -322,7 +323,7 @@ def test_without_a_proof_the_report_says_so() -> None:
     report, result = repair(three(), verify=False)
     assert report.status == "repaired"
     assert report.proof is None
-    assert "not verified: --no-verify was given" in report.notes
+    assert "not verified" in report.notes
     assert result is not None
 
 
