@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from onnxfix.results import TargetReport
     from onnxfix.rules.finding import Finding
 
 DIFFERS = "accepted but computed differently"
@@ -63,6 +64,11 @@ def place(finding: Finding) -> str:
 def computed_differently(finding: Finding) -> bool:
     """True for what the parser takes and computes in another way (family 8)."""
     return finding.code.startswith("OFX8")
+
+
+def nodes_computed_differently(report: TargetReport) -> int:
+    """How many nodes the release takes and computes in another way."""
+    return len({finding.location.path for finding in report.findings if computed_differently(finding)})
 
 
 def _pattern(finding: Finding) -> str:

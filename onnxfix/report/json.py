@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from onnxfix import __version__
-from onnxfix.report._groups import fix_of
+from onnxfix.report._groups import fix_of, nodes_computed_differently
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -146,7 +146,13 @@ def _model(info: ModelInfo) -> dict[str, Any]:
 
 def _target(report: TargetReport) -> dict[str, Any]:
     counts = {severity: report.count(severity) for severity in ("error", "warning", "info")}
-    return {"id": report.target, "title": report.title, "verdict": report.verdict.value, "counts": counts}
+    return {
+        "id": report.target,
+        "title": report.title,
+        "verdict": report.verdict.value,
+        "computed_differently": nodes_computed_differently(report),
+        "counts": counts,
+    }
 
 
 def _finding(finding: Finding, *, applied: bool | None = None, declined: Iterable[DeclinedFix] = ()) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from onnxfix.report._groups import group
-from onnxfix.report.text import STYLES, View, count, finding_lines
+from onnxfix.report.text import View, count, finding_lines, verdict_part
 from onnxfix.rules.finding import Severity
 
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ def _remaining(report: RepairReport, view: View) -> list[Line]:
     for target in report.after:
         errors = [finding for finding in target.findings if finding.severity is Severity.ERROR]
         if errors:
-            lines.append(("left for ", (target.target, "bold"), ": ", (target.verdict.value, STYLES[target.verdict])))
+            lines.append(("left for ", (target.target, "bold"), ": ", verdict_part(target)))
             groups = group(errors)
             for members in groups if view.limit is None else groups[: view.limit]:
                 lines += finding_lines(members, view, fix=False)

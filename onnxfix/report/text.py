@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from onnxfix.report._groups import DIFFERS, Group, computed_differently, fix_of, group, place
+from onnxfix.report._groups import DIFFERS, Group, computed_differently, fix_of, group, nodes_computed_differently, place
 from onnxfix.rules.finding import Severity, Verdict
 
 if TYPE_CHECKING:
@@ -139,10 +139,17 @@ def _verdict_line(report: TargetReport, everything: Sequence[Group]) -> Line:
     counts += [count(report.count(level), level) for level in ("warning",) if report.count(level)]
     if infos := report.count("info"):
         counts.append(f"{infos} info")
-    line: list[Part] = [("Verdict: ", "bold"), (report.verdict.value, STYLES[report.verdict])]
+    line: list[Part] = [("Verdict: ", "bold")]
+    different = nodes_computed_differently(report)
+    likely = report.verdict in (Verdict.LIKELY, Verdict.PARSED)
+    if different and likely:
+        are = "is" if different == 1 else "are"
+        line.append((f"likely to parse, but {count(different, 'node')} {are} computed differently", STYLES["warning"]))
+    else:
+        line.append((report.verdict.value, STYLES[report.verdict]))
     line.append(f" ({', '.join(counts)})." if counts else " (nothing known against it).")
-    if different := [finding for finding in report.findings if computed_differently(finding)]:
-        line.append(f" {count(len(different), 'node')} {DIFFERS}.")
+    if different and not likely:
+        line.append(f" {count(different, 'node')} {DIFFERS}.")
     if groups:
         fixes = [members.fix for members in groups]
         repairable = sum(fix is not None and fix.automatic for fix in fixes)
@@ -191,21 +198,39 @@ def grouped_lines(report: LintReport, view: View) -> list[Line]:
         table.append([f"{code} {name}", op_type, str(len(places)), *cells])
     if view.limit is not None:
         table = table[: view.limit + 1]
-    table.append(["verdict", "", "", *((t.verdict.value, STYLES[t.verdict]) for t in report.targets)])
+    table.append(["verdict", "", "", *(verdict_part(target) for target in report.targets)])
     lines: list[Line] = [((report.model.path, "bold"), f"   {_size(report.model)}"), *table_lines(table, right=(2,))]
     if len(report.targets) > 1:
-        lines.append((oldest_likely(report),))
+        lines.append((oldest_likely_text(report),))
     return lines
 
 
-def oldest_likely(report: LintReport) -> str:
-    """A line that names the oldest release likely to take the model."""
-    likely = [target for target in report.targets if target.verdict in (Verdict.LIKELY, Verdict.PARSED)]
+def verdict_part(report: TargetReport) -> Part:
+    """The verdict in a table; a release that parses the model and computes something else is no good news."""
+    if report.verdict in (Verdict.LIKELY, Verdict.PARSED) and nodes_computed_differently(report):
+        return f"{report.verdict.value}, differs", STYLES["warning"]
+    return report.verdict.value, STYLES[report.verdict]
+
+
+def oldest_likely(report: LintReport) -> TargetReport | None:
+    """The oldest release that is likely to take the model and of which nothing says that it computes something else."""
+    return next((target for target in _likely(report) if not nodes_computed_differently(target)), None)
+
+
+def _likely(report: LintReport) -> list[TargetReport]:
+    return [target for target in report.targets if target.verdict in (Verdict.LIKELY, Verdict.PARSED)]
+
+
+def oldest_likely_text(report: LintReport) -> str:
+    """A line that names the oldest release likely to take the model, and an older one that parses it but computes it otherwise."""
+    likely, oldest = _likely(report), oldest_likely(report)
     if not likely:
         return "no release here is likely to take it"
-    different = sum(computed_differently(finding) for finding in likely[0].findings)
-    but = f" ({count(different, 'node')} {DIFFERS})" if different else ""
-    return f"oldest release likely to take it: {likely[0].target}{but}"
+    different = nodes_computed_differently(likely[0])
+    but = f"{likely[0].target} is likely to parse it, but computes {count(different, 'node')} differently"
+    if oldest is None:
+        return f"no release here is likely to take it as it is: {but}"
+    return f"oldest release likely to take it: {oldest.target}" + (f" ({but})" if different else "")
 
 
 def table_lines(rows: Sequence[Sequence[Part]], right: Sequence[int] = ()) -> list[Line]:

@@ -1,6 +1,7 @@
 """`explain`, `rules` and `targets` on the recorded rules, operators and releases."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -150,6 +151,22 @@ def test_targets_for_a_model_shows_verdicts_and_the_oldest_likely(
     assert result.code == 0
     assert "no release here is likely to take it" in result.out
     assert run("targets", "--for", "missing.onnx").code == 2
+
+
+def test_a_release_that_computes_a_model_differently_is_not_offered(run: Any, folder: Any) -> None:
+    seed = Path(__file__).parents[2] / "fixtures" / "seedmodels" / "torch1.2.0_instance_norm_opset10.onnx"
+    text = run("targets", "--for", seed, "trt5.1", "trt7.1").out
+    assert "\ntrt5.1   likely, differs" in text
+    assert text.endswith(
+        "oldest release likely to take it: trt7.1 (trt5.1 is likely to parse it, but computes 1 node differently)\n"
+    )
+    assert run("targets", "--for", seed, "trt5.1").out.endswith(
+        "no release here is likely to take it as it is: trt5.1 is likely to parse it, but computes 1 node differently\n"
+    )
+    entry = run("targets", "--for", seed, "trt5.1", "trt7.1", "-f", "json").json
+    assert entry["oldest_likely"] == "trt7.1"
+    # what the parser does is one thing, what the engine computes another
+    assert [(target["verdict"], target["computed_differently"]) for target in entry["targets"]] == [("likely", 1), ("likely", 0)]
 
 
 def test_wrong_targets_are_one_line(run: Any) -> None:
