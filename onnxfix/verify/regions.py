@@ -13,7 +13,7 @@ import onnx
 
 from onnxfix.model.opsets import domain_of, opsets_of
 from onnxfix.verify.compare import RTOL, compare, failure
-from onnxfix.verify.graph import all_nodes, reads
+from onnxfix.verify.graph import all_nodes, initializer_names, reads
 from onnxfix.verify.run import CannotRunError, Runner, one_line
 
 if TYPE_CHECKING:
@@ -73,14 +73,15 @@ def room_for_noise(
 
 
 def changed_values(before: onnx.ModelProto, after: onnx.ModelProto) -> list[str]:
-    """The values that nodes of both main graphs make, by nodes that differ or may mean something else in the other's opset.
+    """The values of `before`'s main graph that `after` makes by another node, by one that may mean another thing, or stores.
 
     Of equal nodes whose operator has another version in the other opset, one of each kind (operator, attributes, number of
     inputs) stands for all.
     """
     makers = {name: node for node in before.graph.node for name in node.output if name}
     versions = [opsets_of(model.opset_import) for model in (before, after)]
-    changed = []
+    stored = initializer_names(after.graph)
+    changed = [name for name in makers if name in stored]
     kinds: set[tuple[str, str, int, tuple[bytes, ...]]] = set()
     for node in after.graph.node:
         names = [name for name in node.output if name in makers]
@@ -129,8 +130,9 @@ def region_difference(
 ) -> OutputProof | None:
     """The first changed value of `after` that differs where its region reads `before`'s own values.
 
-    A region reaches from a changed value back to the values that both main graphs make, their inputs and their constants. What
-    misses the budget of its element type is compared again with room for the region's own rounding noise.
+    A region reaches from a changed value back to the values that both main graphs make, their inputs and their constants. A value
+    that became an initializer is compared with it. What misses the budget of its element type is compared again with room for
+    the region's own rounding noise.
 
     Args:
         before: the model that says what is right.
@@ -204,19 +206,20 @@ class Region:
         cut.opset_import.extend(model.opset_import)
         cut.functions.extend(model.functions)
         cut.graph.name = "region"
-        made = {name for node in nodes for name in node.output}
+        used = {name for node in nodes for name in reads(node)}
+        # a value that is read from outside, or stored, as well as made here has its plain name there
+        given = {*self.inputs, *initializer_names(model.graph)}
+        renamed = {name: _MADE + name for node in nodes for name in node.output if name in given}
         for node in nodes:
             copy = cut.graph.node.add()
             copy.CopyFrom(node)
-            # the region's neighbours, and itself where it is its own neighbour, read the first model's value of the plain name
-            copy.output[:] = [_MADE + name if name in values or name in names else name for name in node.output]
-        used = {name for node in nodes for name in reads(node)}
+            copy.output[:] = [renamed.get(name, name) for name in node.output]
         cut.graph.initializer.extend(tensor for tensor in model.graph.initializer if tensor.name in used)
         cut.graph.sparse_initializer.extend(t for t in model.graph.sparse_initializer if t.values.name in used)
         for name in self.inputs:
             kind = onnx.helper.np_dtype_to_tensor_dtype(values[name].dtype)
             cut.graph.input.append(onnx.helper.make_tensor_value_info(name, kind, None))
-        cut.graph.output.extend(onnx.ValueInfoProto(name=_MADE + name) for name in names if name in made)
+        cut.graph.output.extend(onnx.ValueInfoProto(name=renamed.get(name, name)) for name in names)
         self._runner = runner(cut, base_dir)
 
     def run(self, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -226,13 +229,15 @@ class Region:
 
 
 def region_of(model: onnx.ModelProto, names: list[str], common: set[str]) -> tuple[list[onnx.NodeProto], list[str]]:
-    """The nodes that make `names` from values in `common`, inputs and constants, in order; and what they read from outside."""
+    """The nodes that make `names` from values in `common`, inputs and constants, in order; and what they read from outside.
+
+    A name that is a constant of the model is made by an Identity node.
+    """
     maker = {name: index for index, node in enumerate(model.graph.node) for name in node.output if name}
-    constant = {tensor.name for tensor in model.graph.initializer}
-    constant |= {sparse.values.name for sparse in model.graph.sparse_initializer}
+    constant = initializer_names(model.graph)
     chosen: set[int] = set()
     outside: dict[str, None] = {}
-    waiting = [maker[name] for name in names]
+    waiting = [maker[name] for name in names if name not in constant]
     while waiting:
         index = waiting.pop()
         if index in chosen:
@@ -245,7 +250,8 @@ def region_of(model: onnx.ModelProto, names: list[str], common: set[str]) -> tup
                 outside[name] = None
             else:
                 waiting.append(maker[name])
-    return [model.graph.node[index] for index in sorted(chosen)], list(outside)
+    stored = [onnx.NodeProto(op_type="Identity", input=[name], output=[name]) for name in names if name in constant]
+    return [*(model.graph.node[index] for index in sorted(chosen)), *stored], list(outside)
 
 
 def with_outputs(model: onnx.ModelProto, names: list[str]) -> onnx.ModelProto:
