@@ -54,7 +54,7 @@ def prove_regions(
         CannotRunError: a part cannot be run either, or the values around it are not known.
     """
     _check_constants(before, after)
-    wanted = changed_values(before, after)
+    wanted = changed_values(before, after, describe)
     note = f"the whole model does not run ({why}); " if why else ""
     if not wanted:
         return Proof(0, seed, (), (), exact, None, None, passed=True, note=f"{note}no node is changed")

@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import onnx
 
+from onnxfix.model.facts import Facts
 from onnxfix.model.opsets import domain_of, opsets_of
+from onnxfix.model.view import ModelView
 from onnxfix.verify.compare import RTOL, compare, failure
 from onnxfix.verify.graph import all_nodes, initializer_names, reads
 from onnxfix.verify.run import CannotRunError, Runner, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Hashable, Mapping
     from pathlib import Path
     from typing import Any
 
@@ -72,28 +74,50 @@ def room_for_noise(
     return room
 
 
-def changed_values(before: onnx.ModelProto, after: onnx.ModelProto) -> list[str]:
+def changed_values(
+    before: onnx.ModelProto, after: onnx.ModelProto, describe: Callable[[str], Hashable] = lambda name: None
+) -> list[str]:
     """The values of `before`'s main graph that `after` makes by another node, by one that may mean another thing, or stores.
 
-    Of equal nodes whose operator has another version in the other opset, one of each kind (operator, attributes, number of
-    inputs) stands for all.
+    Of equal nodes whose operator has another version in the other opset, one of each kind (operator, attributes, inputs of the
+    same type and shape) stands for all.
+
+    Args:
+        before: the model that says what is right.
+        after: the model that is compared with it.
+        describe: type and shape of a value of `before`, None where they are not known; then no other node stands in.
     """
     makers = {name: node for node in before.graph.node for name in node.output if name}
     versions = [opsets_of(model.opset_import) for model in (before, after)]
     stored = initializer_names(after.graph)
     changed = [name for name in makers if name in stored]
-    kinds: set[tuple[str, str, int, tuple[bytes, ...]]] = set()
+    kinds: set[Hashable] = set()
     for node in after.graph.node:
         names = [name for name in node.output if name in makers]
         if not names:
             continue
         if all(_bytes(node) == _bytes(makers[name]) for name in names):
-            kind = (node.domain, node.op_type, len(node.input), tuple(_bytes(attribute) for attribute in node.attribute))
-            if kind in kinds or all(_same_meaning(each, versions) for each in all_nodes([node])):
+            if all(_same_meaning(each, versions) for each in all_nodes([node])):
                 continue
-            kinds.add(kind)
+            inputs = tuple(describe(name) if name else () for name in node.input)
+            kind = (node.domain, node.op_type, inputs, tuple(_bytes(attribute) for attribute in node.attribute))
+            if kind in kinds:
+                continue
+            if None not in inputs:
+                kinds.add(kind)
         changed += names
     return changed
+
+
+def _describer(model: onnx.ModelProto, base_dir: Path | None) -> Callable[[str], Hashable]:
+    view = ModelView(model)
+    facts = Facts(view, base_dir=base_dir).of(view.main)
+
+    def describe(name: str) -> Hashable:
+        shape = facts.shape(name)
+        return (facts.dtype(name), shape) if facts.dtype(name) and shape is not None else None
+
+    return describe
 
 
 def _bytes(message: onnx.NodeProto | onnx.AttributeProto) -> bytes:
@@ -152,7 +176,7 @@ def region_difference(
     """
     made = {name for node in before.graph.node for name in node.output if name}
     common = made & {name for node in after.graph.node for name in node.output if name}
-    wanted = changed_values(before, after)
+    wanted = changed_values(before, after, _describer(before, base_dir))
 
     def runner(model: onnx.ModelProto, folder: Path | None) -> Runner:
         found = Runner(model, folder)

@@ -143,3 +143,24 @@ def test_inputs_and_initializers_that_are_another_thing_are_not_proven() -> None
     after.graph.sparse_initializer.append(sparse(2.0))
     with pytest.raises(CannotRunError, match="initializer p is another one"):
         prove_regions(before, after, described)
+
+
+@pytest.mark.parametrize("harmless", [(2, 3), (2, 3, 1)])
+def test_a_node_does_not_stand_for_one_whose_input_has_another_shape(harmless: tuple[int, ...]) -> None:
+    declared = f"g (float{list(harmless)} h, float[2,3,4] x) => (float{list(harmless)} v, float[2,3,4] y)"
+    text = f"{declared} {{ v = Softmax <axis = 1> (h) y = Softmax <axis = 1> (x) }}"
+    before, after = in_opset(13, text), in_opset(11, text)
+    shapes = {"h": harmless, "x": (2, 3, 4)}
+    proof = prove_regions(before, after, lambda name: (onnx.TensorProto.FLOAT, shapes[name]))
+    assert [(output.name, output.passed) for output in proof.outputs] == [("v", True), ("y", False)]
+    wrong = region_difference(before, after, {name: np.ones(shape, np.float32) for name, shape in shapes.items()})
+    assert wrong is not None
+    assert wrong.name == "y"
+
+
+def test_one_node_stands_for_those_of_its_kind_where_shapes_are_known() -> None:
+    text = "g (float[2,3] x) => (float[2,3] y) { a = Softmax <axis = 1> (x) y = Softmax <axis = 1> (a) }"
+    before, after = in_opset(13, text), in_opset(11, text)
+    assert changed_values(before, after, described) == ["a"]
+    assert changed_values(before, after) == ["a", "y"]
+    assert changed_values(before, after, lambda name: None if name == "x" else described(name)) == ["a", "y"]
