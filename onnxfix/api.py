@@ -108,7 +108,7 @@ def repair_model(
     faults: tuple[str, ...] = ()
     blocked = any(finding.severity is Severity.ERROR for finding in state.findings) and not options.partial
     if (state.applied or frozen_notes) and options.verify and not blocked:
-        state, proof, wrong = prove_repair(driver, state, options, loaded.base_dir, progress)
+        state, proof, wrong = prove_repair(driver, state)
         if wrong is not None:
             faults = tuple(sorted({finding.code for finding in first if _needs_consent(finding)} - options.consent))
     after = _reports(targets, state.findings)

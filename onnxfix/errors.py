@@ -15,12 +15,6 @@ class ModelError(OnnxfixError):
     """A model file that cannot be read, or is not a model."""
 
 
-class VerificationError(OnnxfixError):
-    """The rewritten model did not compute what the original computes."""
-
-    exit_code = 3
-
-
 class MissingToolError(OnnxfixError):
     """This machine lacks something that was asked for (TensorRT, a GPU)."""
 

@@ -67,7 +67,7 @@ class AppliedFix:
 
 @dataclass(frozen=True, slots=True)
 class DeclinedFix:
-    """A finding that a rewrite did not fix, and why."""
+    """A finding that a rewrite did not fix, and why; `key` is the finding's."""
 
     rule: str
     rewrite: str
@@ -76,6 +76,7 @@ class DeclinedFix:
     op_type: str
     reason: str
     consent: str = ""
+    key: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

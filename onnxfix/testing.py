@@ -189,7 +189,7 @@ def _labels(model: onnx.ModelProto) -> Iterator[str]:
     for scope in ModelView(model).scopes:
         yield scope.path
         yield from (node.name for node in scope.nodes)
-        yield from (*scope.inputs, *scope.initializers, *scope.outputs)
+        yield from (*scope.inputs, *scope.initializers, *scope.sparse_initializers, *scope.outputs)
 
 
 def _reasons(report: RepairReport) -> str:

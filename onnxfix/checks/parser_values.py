@@ -39,7 +39,7 @@ class ParserValues:
         self._target = target
         self._outer = outer
         self._kinds: dict[str, Kind] = dict.fromkeys(scope.inputs, Kind.TENSOR)
-        self._kinds.update(dict.fromkeys(scope.initializers, Kind.WEIGHTS))
+        self._kinds.update(dict.fromkeys((*scope.initializers, *scope.sparse_initializers), Kind.WEIGHTS))
 
     def kind(self, name: str) -> Kind:
         """How the parser holds `name`."""

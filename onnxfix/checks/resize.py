@@ -75,6 +75,6 @@ def sizes_cut_batch(context: Context) -> Problem | None:
     data = context.facts.shape(node.input(0))
     if sizes is None or data is None or len(sizes) != len(data) or len(data) < 3 or node.attr("axes") is not None:
         return None
-    if [int(size) for size in sizes[:2]] != [1, 1] or data[1] == 1 or isinstance(data[1], Poly):
+    if [int(size) for size in sizes[:2]] != [1, 1] or all(dim == 1 or isinstance(dim, Poly) for dim in data[:2]):
         return None
     return Problem(f"resizes batch and channels from {data[0]},{data[1]} to 1,1; torch 1.3 writes sizes so by mistake", (0, 3))

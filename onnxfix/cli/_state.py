@@ -36,10 +36,6 @@ class State:
         if not self.quiet:
             self._say(text)
 
-    def warn(self, text: str) -> None:
-        """Say something that went another way than was asked for."""
-        self._say((("warning:", "bold yellow"), f" {text}"))
-
     def error(self, text: str) -> None:
         """Say what failed, in one line."""
         self._say((("error:", "bold red"), f" {text}"))

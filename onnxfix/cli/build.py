@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from onnxfix import __version__
 from onnxfix.cli._options import parse_shapes
 from onnxfix.cli._state import current_state
 from onnxfix.errors import MissingToolError, UsageError
@@ -81,13 +79,10 @@ def command(
     verdict = str(parsed.verdict if built is None else built.verdict)
     exit_code = 0 if verdict in ("parsed", "built") else 1
     if output_format == "json":
-        report: dict[str, Any] = {
-            "schema": "onnxfix-report/1",
-            "tool": {"name": "onnxfix", "version": __version__},
-            "run": {"exit_code": exit_code},
-            "models": [{"path": str(model), "build": {"verdict": verdict, **_as_json(parsed, built)}}],
-        }
-        click.echo(json.dumps(report, indent=2))
+        from onnxfix.report.json import document, dumps
+
+        entry = {"path": str(model), "build": {"verdict": verdict, **_as_json(parsed, built)}}
+        click.echo(dumps(document([entry], exit_code=exit_code)), nl=False)
     else:
         state.out().lines((line,) for line in _lines(model, parsed, built))
     context.exit(exit_code)
@@ -97,19 +92,19 @@ def _engine_of(target: str | None, engine: str | None) -> str | None:
     """The engine that `target` asks for, checked against `--engine` and the release that is installed."""
     if target is None:
         return engine
-    from onnxfix.engines._tool import choose
+    from onnxfix.engines._tool import NAMES, choose, tool
     from onnxfix.targets.target import find_target
 
     wanted = find_target(target)
-    name = "tensorrt-rtx" if wanted.family == "rtx" else "tensorrt"
+    name = next(name for name in NAMES if tool(name).family == wanted.family)
     if engine not in (None, name):
         raise UsageError(f"--target {target} is a release of {name}, --engine says {engine}")
-    tool = choose(name)
-    version = tool.version()
+    chosen = choose(name)
+    version = chosen.version()
     release = wanted.id.removeprefix(wanted.family).split("-")[0]
     if version and not f"{version}.".startswith(f"{release}."):
-        hint = f"pip install '{tool.name}=={release}.*', or leave --target out"
-        raise MissingToolError(f"{tool.title} {version} is installed, not {release}; {hint}")
+        hint = f"pip install '{chosen.name}=={release}.*', or leave --target out"
+        raise MissingToolError(f"{chosen.title} {version} is installed, not {release}; {hint}")
     return name
 
 
@@ -150,7 +145,9 @@ def _as_json(parsed: ParseResult, built: BuildResult | None) -> dict[str, Any]:
 
 
 def _lines(model: Path, parsed: ParseResult, built: BuildResult | None) -> list[str]:
-    title = f"{'TensorRT-RTX' if parsed.engine == 'tensorrt-rtx' else 'TensorRT'} {parsed.version}".rstrip()
+    from onnxfix.engines._tool import tool
+
+    title = f"{tool(parsed.engine).title} {parsed.version}".rstrip()
     if parsed.verdict != "parsed":
         how = {"refused": "refuses it", "crashed": "crashed on it", "timeout": "did not come to an end"}[parsed.verdict]
         lines = [f"{model}: the parser of {title} {how}"]

@@ -10,6 +10,7 @@ import click
 
 from onnxfix.cli._state import current_state
 from onnxfix.errors import UsageError
+from onnxfix.model.opsets import domain_of
 from onnxfix.targets import all_targets, recorded_operators, resolve
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def _operators(what: str) -> list[tuple[str, str]]:
     domain, _, op = what.strip().rpartition("::")
     if not re.fullmatch(r"\w+", op):
         return []
-    domain = domain.removeprefix("ai.onnx")
+    domain = domain_of(domain)
     known = [key for key in recorded_operators() if key[1].lower() == op.lower()]
     registered = {name for target in all_targets() for name in target.registered or ()}
     known += [("", name) for name in sorted(registered) if name.lower() == op.lower() and ("", name) not in known]

@@ -29,7 +29,7 @@ def command(select: tuple[str, ...], targets: tuple[str, ...], fixable: bool, ou
         chosen = resolve(targets)
         rules = [rule for rule in rules if any(reference.concerns(rule, target) for target in chosen)]
     if fixable:
-        rules = [rule for rule in rules if reference.fixable(rule)]
+        rules = [rule for rule in rules if rule.rewrites]
     if output_format == "json":
         click.echo(json.dumps([reference.rule_entry(rule) for rule in rules], indent=2))
     elif output_format == "markdown":

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from onnxfix import __version__
 from onnxfix.cli._options import parse_shapes, read_inputs
 from onnxfix.cli._state import current_state
 from onnxfix.report.console import escape
@@ -55,7 +53,7 @@ def command(
     option; 3: a model that cannot be run here.
     """
     from onnxfix.model.load import load_model
-    from onnxfix.report.json import output_entry, proof_entry
+    from onnxfix.report.json import document, dumps, output_entry, proof_entry
     from onnxfix.verify.prove import bisect as first_failing
     from onnxfix.verify.prove import prove
     from onnxfix.verify.run import CannotRunError
@@ -83,16 +81,11 @@ def command(
     culprit = first_failing(before.proto, after.proto, **given) if bisect and not proof.passed else None
     exit_code = 0 if proof.passed else 1
     if output_format == "json":
-        report: dict[str, Any] = {
-            "schema": "onnxfix-report/1",
-            "tool": {"name": "onnxfix", "version": __version__},
-            "run": {"exit_code": exit_code},
-            "models": [{"path": str(model.path), "sha256": model.sha256, "size": len(model.data)} for model in (before, after)],
-            "verify": proof_entry(proof),
-        }
+        models = [{"path": str(model.path), "sha256": model.sha256, "size": len(model.data)} for model in (before, after)]
+        report = {**document(models, exit_code=exit_code), "verify": proof_entry(proof)}
         if bisect:
             report["first_difference"] = output_entry(culprit) if culprit is not None else None
-        click.echo(json.dumps(report, indent=2))
+        click.echo(dumps(report), nl=False)
     else:
         lines = _lines(first, second, proof, metric)
         if bisect and not proof.passed:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 # Larger tensors are weights: no rewrite needs their numbers, and reading them would cost what "by reference" saves.
-MAX_BYTES = 1 << 26
+MAX_ARRAY_BYTES = 1 << 28
 
 
 def element_count(tensor: onnx.TensorProto) -> int:
@@ -26,16 +26,19 @@ def element_count(tensor: onnx.TensorProto) -> int:
     return count
 
 
+def _is_large(tensor: onnx.TensorProto) -> bool:
+    """True where the tensor's array would take more than MAX_ARRAY_BYTES."""
+    return element_count(tensor) * onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type).itemsize > MAX_ARRAY_BYTES
+
+
 def read_tensor(tensor: onnx.TensorProto, base_dir: Path | None) -> np.ndarray | None:
     """The tensor's array, or None where it is too large, of strings, damaged, or external with no `base_dir` given."""
     if tensor.data_type in (onnx.TensorProto.STRING, onnx.TensorProto.UNDEFINED):
         return None
     if is_external(tensor):
         return _read_external(tensor, base_dir)
-    if element_count(tensor) > MAX_BYTES:
-        return None
     try:
-        return onnx.numpy_helper.to_array(tensor)
+        return None if _is_large(tensor) else onnx.numpy_helper.to_array(tensor)
     except (ValueError, TypeError, KeyError):
         return None
 
@@ -46,11 +49,11 @@ def _read_external(tensor: onnx.TensorProto, base_dir: Path | None) -> np.ndarra
     entries = {entry.key: entry.value for entry in tensor.external_data}
     try:
         length = int(entries.get("length", -1))
-        if length > MAX_BYTES or element_count(tensor) > MAX_BYTES:
+        if length > MAX_ARRAY_BYTES or _is_large(tensor):
             return None
         with external_file(base_dir, entries.get("location", "")).open("rb") as file:
             file.seek(int(entries.get("offset", 0)))
-            raw = file.read(length)
+            raw = file.read(length if length >= 0 else MAX_ARRAY_BYTES)
         inline = onnx.TensorProto(dims=tensor.dims, data_type=tensor.data_type, raw_data=raw)
         return onnx.numpy_helper.to_array(inline)
     except (ModelError, OSError, ValueError, TypeError, KeyError):

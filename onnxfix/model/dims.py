@@ -105,11 +105,6 @@ def _times(left: Monomial, right: Monomial) -> Monomial:
     return tuple(sorted((name, power) for name, power in powers.items() if power))
 
 
-def is_number(value: Number) -> bool:
-    """True where the value is the same for all dimensions."""
-    return not isinstance(value, Poly)
-
-
 def value_at(value: Number, sizes: Mapping[str, int]) -> Fraction | None:
     """The number for given sizes of the dimensions; None where one of its names has none."""
     if not isinstance(value, Poly):

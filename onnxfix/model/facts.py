@@ -77,6 +77,8 @@ class Facts:
         for name, tensor in scope.initializers.items():
             shape: Shape = tuple(tensor.dims)
             facts.values[name] = _Value(tensor.data_type, shape, constant=True, tensor=tensor)
+        for name, sparse in scope.sparse_initializers.items():
+            facts.values[name] = _Value(sparse.values.data_type, tuple(sparse.dims), constant=True)
         for node in scope.nodes:
             self._run_node(node, facts)
         if scope.graph is not None:

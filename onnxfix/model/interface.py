@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import onnx
 
 from onnxfix.errors import ModelError, UsageError
+from onnxfix.model.opsets import domain_of, opsets_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,12 +16,11 @@ if TYPE_CHECKING:
 def check_opsets(proto: onnx.ModelProto, path: str) -> None:
     """Raise ModelError where the model imports no opset of ONNX's own domain, or one newer than the installed onnx knows."""
     newest = onnx.defs.onnx_opset_version()
-    versions = [item.version for item in proto.opset_import if item.domain in ("", "ai.onnx")]
-    uses = any(node.domain in ("", "ai.onnx") for node in proto.graph.node)
-    if not versions and uses:
+    version = opsets_of(proto.opset_import).get("")
+    if version is None and any(not domain_of(node.domain) for node in proto.graph.node):
         raise ModelError(f"{path}: imports no opset, so its operators have no version; export it again")
-    if versions and versions[0] > newest:
-        raise ModelError(f"{path}: opset {versions[0]} is newer than onnx {onnx.__version__} knows ({newest}); upgrade onnx")
+    if version is not None and version > newest:
+        raise ModelError(f"{path}: opset {version} is newer than onnx {onnx.__version__} knows ({newest}); upgrade onnx")
 
 
 def check_shapes(proto: onnx.ModelProto, shapes: Mapping[str, tuple[int, ...]]) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import onnx
 
 from onnxfix.errors import ModelError
+from onnxfix.model.opsets import domain_of, opsets_of
 from onnxfix.model.paths import function_path, node_path
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ class Node:
         self.scope = scope
         self.index = index
         self.op_type: str = proto.op_type
-        self.domain: str = "" if proto.domain == "ai.onnx" else proto.domain
+        self.domain = domain_of(proto.domain)
         self.inputs: tuple[str, ...] = tuple(proto.input)
         self.outputs: tuple[str, ...] = tuple(proto.output)
         self._attributes: dict[str, onnx.AttributeProto] | None = None
@@ -99,6 +100,7 @@ class Scope:
     producers: dict[str, Node] = field(default_factory=dict)
     consumers: dict[str, list[tuple[Node, int]]] = field(default_factory=lambda: defaultdict(list))
     initializers: dict[str, onnx.TensorProto] = field(default_factory=dict)
+    sparse_initializers: dict[str, onnx.SparseTensorProto] = field(default_factory=dict)
     inputs: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
     subgraphs: dict[int, dict[str, Scope]] = field(default_factory=dict)
@@ -108,14 +110,13 @@ class Scope:
         """The nodes by their position in the proto's node list."""
         return {node.index: node for node in self.nodes}
 
-    @property
-    def is_main(self) -> bool:
-        """True for the model's main graph."""
-        return self.parent is None and self.function is None
+    def stores(self, name: str) -> bool:
+        """True where `name` is an initializer of this very scope, sparse or not."""
+        return name in self.initializers or name in self.sparse_initializers
 
     def defines(self, name: str) -> bool:
         """True where `name` is made, given or stored in this very scope."""
-        return name in self.producers or name in self.initializers or name in self.inputs
+        return name in self.producers or self.stores(name) or name in self.inputs
 
     def owner(self, name: str) -> Scope | None:
         """The nearest enclosing scope that defines `name`."""
@@ -134,7 +135,7 @@ class ModelView:
 
     def __init__(self, proto: onnx.ModelProto) -> None:
         self.proto = proto
-        self.opsets = {("" if item.domain == "ai.onnx" else item.domain): item.version for item in proto.opset_import}
+        self.opsets = opsets_of(proto.opset_import)
         self.scopes: list[Scope] = []
         self.main = self._graph_scope(proto.graph, "graph", None, self.opsets, 0)
         for function in proto.functions:
@@ -152,21 +153,20 @@ class ModelView:
         scope.inputs = tuple(value.name for value in graph.input)
         scope.outputs = tuple(value.name for value in graph.output)
         scope.initializers = {tensor.name: tensor for tensor in graph.initializer}
-        scope.initializers.update({sparse.values.name: sparse.values for sparse in graph.sparse_initializer})
+        scope.sparse_initializers = {sparse.values.name: sparse for sparse in graph.sparse_initializer}
         self._fill(scope, graph.node, depth)
         return scope
 
     def _function_scope(self, function: onnx.FunctionProto) -> None:
-        opsets = {("" if item.domain == "ai.onnx" else item.domain): item.version for item in function.opset_import}
         path = function_path(function.domain, function.name, function.overload)
-        scope = Scope(path=path, opsets={**self.opsets, **opsets}, function=function)
+        scope = Scope(path=path, opsets={**self.opsets, **opsets_of(function.opset_import)}, function=function)
         scope.inputs, scope.outputs = tuple(function.input), tuple(function.output)
         self._fill(scope, function.node, 0)
 
     def _fill(self, scope: Scope, protos: Sequence[onnx.NodeProto], depth: int) -> None:
         self.scopes.append(scope)
         nodes = [Node(proto, scope, index) for index, proto in enumerate(protos)]
-        given = {*scope.inputs, *scope.initializers}
+        given = {*scope.inputs, *scope.initializers, *scope.sparse_initializers}
         for node in nodes:
             for name in node.outputs:
                 if name:
@@ -200,6 +200,7 @@ def captured_names(node: onnx.NodeProto) -> Iterator[str]:
     for attribute in node.attribute:
         for _, graph in _graphs_of(attribute):
             inner = {value.name for value in graph.input} | {tensor.name for tensor in graph.initializer}
+            inner.update(sparse.values.name for sparse in graph.sparse_initializer)
             inner.update(name for proto in graph.node for name in proto.output)
             for proto in graph.node:
                 yield from (name for name in proto.input if name not in inner)

@@ -12,20 +12,16 @@ if TYPE_CHECKING:
     from onnxfix.rules.finding import Finding
 
 DIFFERS = "accepted but computed differently"
+INVALID = "accepted but without valid dimensions"
 
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """A rewrite as reports show it; `applicability` is exact, equivalent, approximate, consent or manual."""
+    """A rewrite as reports show it; `applicability` is exact, equivalent, approximate or consent."""
 
     rewrite: str
     title: str
     applicability: str
-
-    @property
-    def automatic(self) -> bool:
-        """Whether `repair` can apply it at all, with the user's consent where it takes that."""
-        return self.applicability != "manual"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +47,7 @@ def fix_of(finding: Finding) -> Fix | None:
         return None
     from onnxfix.rewrites.catalogue import describe
 
-    title, applicability = describe(finding.fixes[0])
-    return Fix(finding.fixes[0], title, str(applicability))
+    return Fix(finding.fixes[0], *describe(finding.fixes[0]))
 
 
 def place(finding: Finding) -> str:
@@ -61,14 +56,16 @@ def place(finding: Finding) -> str:
     return location.node_name or next((name for name in location.outputs if name), "") or location.path
 
 
-def computed_differently(finding: Finding) -> bool:
-    """True for what the parser takes and computes in another way (family 8)."""
-    return finding.code.startswith("OFX8")
+def accepted_but(finding: Finding) -> str:
+    """What is wrong with a node that the parser takes all the same (family 8), DIFFERS or INVALID; empty for other findings."""
+    if finding.code == "OFX805":
+        return INVALID
+    return DIFFERS if finding.code.startswith("OFX8") else ""
 
 
-def nodes_computed_differently(report: TargetReport) -> int:
-    """How many nodes the release takes and computes in another way."""
-    return len({finding.location.path for finding in report.findings if computed_differently(finding)})
+def wrong_nodes(report: TargetReport) -> dict[str, str]:
+    """The paths of the nodes that the release takes and that are wrong there all the same, with DIFFERS or INVALID."""
+    return {finding.location.path: what for finding in report.findings if (what := accepted_but(finding))}
 
 
 def _pattern(finding: Finding) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from onnxfix import __version__
-from onnxfix.report._groups import fix_of, nodes_computed_differently
+from onnxfix.report._groups import fix_of, wrong_nodes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -73,7 +73,7 @@ def repair_entry(report: RepairReport) -> dict[str, Any]:
         "remaining": report.remaining,
         "introduced": report.introduced,
         "applied": [asdict(fix) for fix in report.applied],
-        "declined": [asdict(fix) for fix in report.declined],
+        "declined": [{name: value for name, value in asdict(fix).items() if name != "key"} for fix in report.declined],
         "fidelity": asdict(report.fidelity) if report.fidelity is not None else None,
         "targets_after": [_target(target) for target in report.after],
         "findings_after": [_finding(finding) for target in report.after for finding in target.findings],
@@ -150,7 +150,7 @@ def _target(report: TargetReport) -> dict[str, Any]:
         "id": report.target,
         "title": report.title,
         "verdict": report.verdict.value,
-        "computed_differently": nodes_computed_differently(report),
+        "accepted_but_wrong": len(wrong_nodes(report)),
         "counts": counts,
     }
 
@@ -158,8 +158,7 @@ def _target(report: TargetReport) -> dict[str, Any]:
 def _finding(finding: Finding, *, applied: bool | None = None, declined: Iterable[DeclinedFix] = ()) -> dict[str, Any]:
     fix = fix_of(finding)
     location = finding.location
-    names = ("", location.node_name, location.path)
-    reasons = (item.reason for item in declined if item.rule == finding.code and item.node_name in names)
+    reasons = (item.reason for item in declined if item.key == finding.key)
     return {
         "id": finding.id,
         "rule": finding.code,

@@ -27,12 +27,7 @@ def fixes_of(rule: Rule) -> list[Fix]:
     """The rule's rewrites in order of preference."""
     from onnxfix.rewrites.catalogue import describe
 
-    return [Fix(name, title, str(applicability)) for name in rule.rewrites for title, applicability in [describe(name)]]
-
-
-def fixable(rule: Rule) -> bool:
-    """Whether `repair` has a rewrite for it."""
-    return any(fix.automatic for fix in fixes_of(rule))
+    return [Fix(name, *describe(name)) for name in rule.rewrites]
 
 
 def concerns(rule: Rule, target: Target) -> bool:
@@ -119,7 +114,7 @@ class Standing:
     """What is known of one operator on one release.
 
     `status` is that of a record, or, without one, `no` or `plugin` where the parser's list of importers lacks the operator,
-    else `unknown`.
+    else `unknown`. No plugin comes with a parser for operators of ONNX and PyTorch; those of other domains may have one.
     """
 
     status: str
@@ -140,8 +135,8 @@ def standing(domain: str, op: str, target: Target) -> Standing:
     if support is not None:
         message = support.message if support.status != "yes" else ""
         return Standing(support.status, support.limits, message, support.since, support.evidence)
-    if target.registered is not None and not domain and op not in target.registered:
-        status = "no" if target.unregistered == "refused" else "plugin"
+    if target.registered is not None and op not in target.registered:
+        status = "plugin" if target.unregistered == "plugin" and domain not in ("", "org.pytorch.aten") else "no"
         return Standing(status, (), target.unregistered_message.replace("{op}", op), "", target.evidence)
     return Standing("unknown", (), "", "", None)
 
@@ -171,7 +166,7 @@ def _input_condition(limit: Limit) -> str:
     return "is a constant" if limit.constant else "is no constant"
 
 
-def operator_lines(domain: str, op: str, targets: Sequence[Target], *, verbose: bool = False) -> list[Line]:
+def operator_lines(domain: str, op: str, targets: Sequence[Target]) -> list[Line]:
     """The operator's support over the releases; neighbours for which the same is recorded share an entry."""
     lines: list[Line] = [((operator_name(domain, op), "bold"),)]
     for known, members in groupby(targets, key=lambda target: standing(domain, op, target)):

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from onnxfix.report._groups import DIFFERS, Group, computed_differently, fix_of, group, nodes_computed_differently, place
+from onnxfix.report._groups import DIFFERS, INVALID, Group, accepted_but, group, place, wrong_nodes
 from onnxfix.rules.finding import Severity, Verdict
 
 if TYPE_CHECKING:
@@ -28,6 +28,11 @@ STYLES = {
 }
 _NAME_WIDTH = 40
 _VALUES_SHOWN = 3
+# Of one node and of several.
+_WRONG = {
+    DIFFERS: ("is computed differently", "are computed differently"),
+    INVALID: ("has no valid dimensions", "have no valid dimensions"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +92,7 @@ def _block(model: ModelInfo, report: TargetReport, view: View) -> list[Line]:
     if shown:
         lines.append(())
     lines.append(_verdict_line(report, everything))
-    if not view.quiet and any(members.fix is not None and members.fix.automatic for members in everything):
+    if not view.quiet and any(members.fix is not None for members in everything):
         command = ["onnxfix", "repair", model.path, "--target", report.target, *view.options, "--diff"]
         lines.append((("Try:", "bold"), f" {shlex.join(command)}"))
     return lines
@@ -106,8 +111,8 @@ def finding_lines(members: Group, view: View, *, fix: bool = True) -> list[Line]
         f"   ({others} more like it)" if others else "",
     )
     lines: list[Line] = [head, (f"  {finding.message}",)]
-    if computed_differently(finding):
-        lines.append((f"  {DIFFERS}",))
+    if wrong := accepted_but(finding):
+        lines.append((f"  {wrong}",))
     if finding.parser_message and finding.parser_message not in finding.message:
         lines.append((f"  the parser says: {finding.parser_message}",))
     if finding.since and finding.since not in finding.message:
@@ -140,23 +145,28 @@ def _verdict_line(report: TargetReport, everything: Sequence[Group]) -> Line:
     if infos := report.count("info"):
         counts.append(f"{infos} info")
     line: list[Part] = [("Verdict: ", "bold")]
-    different = nodes_computed_differently(report)
+    wrong = _wrong(report)
     likely = report.verdict in (Verdict.LIKELY, Verdict.PARSED)
-    if different and likely:
-        are = "is" if different == 1 else "are"
-        line.append((f"likely to parse, but {count(different, 'node')} {are} computed differently", STYLES["warning"]))
+    if wrong and likely:
+        line.append((f"likely to parse, but {wrong}", STYLES["warning"]))
     else:
         line.append((report.verdict.value, STYLES[report.verdict]))
     line.append(f" ({', '.join(counts)})." if counts else " (nothing known against it).")
-    if different and not likely:
-        line.append(f" {count(different, 'node')} {DIFFERS}.")
+    if wrong and not likely:
+        line.append(f" Besides, {wrong}.")
     if groups:
         fixes = [members.fix for members in groups]
-        repairable = sum(fix is not None and fix.automatic for fix in fixes)
+        repairable = sum(fix is not None for fix in fixes)
         consent = sum(fix is not None and fix.applicability == "consent" for fix in fixes)
         asking = f" ({consent} with your consent)" if consent else ""
         line.append(f" {repairable} of {count(len(groups), 'error')} repairable{asking}.")
     return tuple(line)
+
+
+def _wrong(report: TargetReport) -> str:
+    """`2 nodes are computed differently`, for each thing that is wrong with nodes that the parser takes."""
+    counts = Counter(wrong_nodes(report).values())
+    return ", ".join(f"{count(number, 'node')} {_WRONG[what][number > 1]}" for what, number in counts.items())
 
 
 def concise_lines(report: LintReport, view: View) -> list[Line]:
@@ -165,8 +175,7 @@ def concise_lines(report: LintReport, view: View) -> list[Line]:
     for target in report.targets:
         shown = _shown(target.findings, view)
         for finding in shown if view.limit is None else shown[: view.limit]:
-            fix = fix_of(finding)
-            mark = "[*] " if fix is not None and fix.automatic else ""
+            mark = "[*] " if finding.fixes else ""
             where: Part = f"{report.model.path}: {finding.location.path}: "
             severity = (finding.severity.value, STYLES[finding.severity])
             lines.append((where, severity, f" {finding.code} {finding.name} ({target.target}) {mark}{finding.message}"))
@@ -179,8 +188,8 @@ def _cell(findings: Sequence[Finding]) -> Part:
     top = max(findings, key=lambda finding: finding.severity.rank)
     if all(finding.unknown for finding in findings):
         return ("unknown", STYLES[Verdict.UNKNOWN])
-    if computed_differently(top):
-        return ("differs", STYLES["warning"])
+    if wrong := accepted_but(top):
+        return ("invalid" if wrong == INVALID else "differs", STYLES["warning"])
     return ({"warning": "warn"}.get(top.severity.value, top.severity.value), STYLES[top.severity])
 
 
@@ -206,15 +215,16 @@ def grouped_lines(report: LintReport, view: View) -> list[Line]:
 
 
 def verdict_part(report: TargetReport) -> Part:
-    """The verdict in a table; a release that parses the model and computes something else is no good news."""
-    if report.verdict in (Verdict.LIKELY, Verdict.PARSED) and nodes_computed_differently(report):
-        return f"{report.verdict.value}, differs", STYLES["warning"]
+    """The verdict in a table; a release that parses the model and computes something else, or nothing, is no good news."""
+    wrong = wrong_nodes(report).values()
+    if report.verdict in (Verdict.LIKELY, Verdict.PARSED) and wrong:
+        return f"{report.verdict.value}, {'invalid' if INVALID in wrong else 'differs'}", STYLES["warning"]
     return report.verdict.value, STYLES[report.verdict]
 
 
 def oldest_likely(report: LintReport) -> TargetReport | None:
-    """The oldest release that is likely to take the model and of which nothing says that it computes something else."""
-    return next((target for target in _likely(report) if not nodes_computed_differently(target)), None)
+    """The oldest release that is likely to take the model, and of which nothing is known that it computes otherwise."""
+    return next((target for target in _likely(report) if not wrong_nodes(target)), None)
 
 
 def _likely(report: LintReport) -> list[TargetReport]:
@@ -226,11 +236,10 @@ def oldest_likely_text(report: LintReport) -> str:
     likely, oldest = _likely(report), oldest_likely(report)
     if not likely:
         return "no release here is likely to take it"
-    different = nodes_computed_differently(likely[0])
-    but = f"{likely[0].target} is likely to parse it, but computes {count(different, 'node')} differently"
+    but = f"{likely[0].target} is likely to parse it, but {_wrong(likely[0])}"
     if oldest is None:
         return f"no release here is likely to take it as it is: {but}"
-    return f"oldest release likely to take it: {oldest.target}" + (f" ({but})" if different else "")
+    return f"oldest release likely to take it: {oldest.target}" + ("" if oldest is likely[0] else f" ({but})")
 
 
 def table_lines(rows: Sequence[Sequence[Part]], right: Sequence[int] = ()) -> list[Line]:
@@ -263,8 +272,7 @@ def statistics(reports: Sequence[LintReport], view: View) -> list[dict[str, str 
     for report in reports:
         for target in report.targets:
             for finding in _shown(target.findings, view):
-                fix = fix_of(finding)
-                hits[finding.code, finding.name, target.target, fix is not None and fix.automatic] += 1
+                hits[finding.code, finding.name, target.target, bool(finding.fixes)] += 1
     order = sorted(hits.items(), key=lambda item: (-item[1], item[0]))
     return [
         {"rule": code, "name": name, "target": target, "count": number, "fixable": fixable}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from onnxfix.model.declared import declared_otherwise
 from onnxfix.model.facts import Facts
 from onnxfix.model.load import serialize
+from onnxfix.model.opsets import opsets_of
 from onnxfix.model.view import ModelView
 from onnxfix.results import AppliedFix, DeclinedFix
 from onnxfix.rewrites._edit import EditLog, apply_changes, copy_model, drop_unused_import
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
     from onnxfix.rules.finding import Finding
     from onnxfix.targets import Target
 
-Quarantine = dict[tuple[tuple[str, str, str, str], str], str]
+# What a fix was for: the key of the finding, and the rewrite that the finding asked for.
+FixKey = tuple[tuple[str, str, str, str], str]
 
 
 @dataclass(slots=True)
@@ -58,13 +60,17 @@ class State:
 
     model: onnx.ModelProto
     baseline: onnx.ModelProto
-    applied: list[AppliedFix] = field(default_factory=list)
+    steps: list[tuple[FixKey, AppliedFix]] = field(default_factory=list)
     declined: list[DeclinedFix] = field(default_factory=list)
     log: EditLog = field(default_factory=EditLog)
     findings: list[Finding] = field(default_factory=list)
     shadowed: set[str] = field(default_factory=set)
     passes: int = 0
-    keys: list[tuple[tuple[str, str, str, str], str]] = field(default_factory=list)
+
+    @property
+    def applied(self) -> list[AppliedFix]:
+        """The fixes that were kept, in order."""
+        return [fix for _, fix in self.steps]
 
 
 class Driver:
@@ -84,7 +90,7 @@ class Driver:
         self.base_dir = base_dir
         self.progress = progress or (lambda text: None)
         self.level = checker_level(model)
-        self.quarantine: Quarantine = {}
+        self.quarantine: dict[FixKey, str] = {}
         self.first = self.lint(model)
 
     def lint(self, model: onnx.ModelProto) -> tuple[Facts, list[Finding], set[str]]:
@@ -102,17 +108,17 @@ class Driver:
 
     def run(self, limit: int | None = None) -> State:
         """Repair from the start; with `limit`, stop once that many fixes are applied."""
-        state = State(copy_model(self.original), self.original)
+        state = State(self.original, self.original)
         facts, state.findings, state.shadowed = self.first
         seen = {_digest(state.model)}
         for number in range(1, self.options.max_passes + 1):
             self.progress(f"pass {number}: {len(state.findings)} findings")
             names = Names(state.model)
             batch, state.declined = self._choose(state, facts, names)
-            if not batch or (limit is not None and len(state.keys) >= limit):
+            if not batch or (limit is not None and len(state.steps) >= limit):
                 break
             if limit is not None:
-                batch = batch[: limit - len(state.keys)]
+                batch = batch[: limit - len(state.steps)]
             state.passes = number
             kept = self._apply_best(state, facts, batch, names)
             if kept is None:
@@ -247,11 +253,12 @@ class Driver:
             reason = has[1] if has is not None and had is None else None
         if reason is not None:
             return reason, None
-        state.applied.extend(self._record(state, facts, model, proposal) for proposal in batch)
-        state.keys.extend((proposal.findings[0].key, _name_for(proposal.findings[0], proposal)) for proposal in batch)
+        for proposal in batch:
+            finding = proposal.findings[0]
+            state.steps.append(((finding.key, _name_for(finding, proposal)), self._record(state, facts, model, proposal)))
         state.model, state.log, state.findings, state.shadowed = model, log, findings, shadowed
         if batch[0].info.phase is Phase.EXPORTER_FAULTS:
-            state.baseline = copy_model(model)
+            state.baseline = model
         return None, new_facts
 
     def _run_pass(self, model: onnx.ModelProto, facts: Facts, proposal: Proposal, names: Names, log: EditLog) -> Decline | None:
@@ -263,7 +270,7 @@ class Driver:
         finding = proposal.findings[0]
         title, removed, added = proposal.info.title, tuple[str, ...](), tuple[str, ...]()
         if proposal.info.phase is Phase.OPSET:
-            before = next(item.version for item in state.model.opset_import if item.domain in ("", "ai.onnx"))
+            before = opsets_of(state.model.opset_import)[""]
             title = f"write the model in opset {proposal.opset} instead of {before}"
             old = {node.output[0]: node.op_type for node in state.model.graph.node if node.output}
             changed = [node for node in model.graph.node if node.output and old.get(node.output[0]) != node.op_type]
@@ -315,6 +322,7 @@ def _declined(finding: Finding, rewrite: str, reason: str, consent: str = "") ->
         op_type=finding.location.op_type,
         reason=reason,
         consent=consent,
+        key=finding.key,
     )
 
 

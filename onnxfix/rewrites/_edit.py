@@ -201,6 +201,6 @@ def drop_unused_import(model: onnx.ModelProto, domain: str) -> None:
     if any(node.domain == domain for node in view.nodes()):
         return
     for index, item in enumerate(model.opset_import):
-        if item.domain == domain and domain:
+        if item.domain == domain:
             del model.opset_import[index]
             return

@@ -29,7 +29,6 @@ class Axis:
     before: int | None
     after: int | None
     scale: float
-    roi: tuple[float, float] = (0.0, 1.0)
 
     @property
     def kept(self) -> bool:
@@ -95,7 +94,7 @@ def _axes(region: Region, old: bool) -> tuple[Axis, ...] | Decline:
         sizes = list(array.ravel())
         if len(sizes) != len(shape):
             return Decline(f"{len(sizes)} sizes for {len(shape)} axes")
-        if len(shape) > 2 and sizes[:2] == [1, 1] and shape[1] != 1:
+        if len(shape) > 2 and sizes[:2] == [1, 1] and any(dim != 1 and not isinstance(dim, Poly) for dim in shape[:2]):
             return Decline("its sizes begin with 1,1 for other data, which torch 1.3 writes by mistake (OFX701)")
         scales = [_ratio(after, before) for before, after in zip(shape, sizes, strict=True)]
     else:

@@ -5,18 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from onnxfix.errors import VerificationError
+from onnxfix.errors import OnnxfixError
 from onnxfix.model.dims import Poly, value_at
 from onnxfix.model.facts import Facts
 from onnxfix.model.view import ModelView
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     import onnx
 
-    from onnxfix.errors import OnnxfixError
     from onnxfix.rewrites._driver import Driver, State
     from onnxfix.rewrites.options import RepairOptions
     from onnxfix.verify.prove import Proof
@@ -27,30 +25,28 @@ MAX_CULPRITS = 5
 BATCH, SIZE = 2, 16
 
 
-def prove_repair(
-    driver: Driver, state: State, options: RepairOptions, base_dir: Path, progress: Callable[[str], None] | None
-) -> tuple[State, Proof | None, OnnxfixError | None]:
+def prove_repair(driver: Driver, state: State) -> tuple[State, Proof | None, OnnxfixError | None]:
     """The state that stands, its proof, and why it is unproven (None where it is proven).
 
     On a difference the first fix that brings it goes into quarantine and the repair runs again.
     """
-    proof, wrong = _proven(state, options, base_dir, progress)
+    proof, wrong = _proven(driver, state)
     for _ in range(MAX_CULPRITS):
         if wrong is None or proof is None:
             break
-        low, high = 0, len(state.keys)  # the first `high` fixes give a difference, the first `low` none
+        low, high = 0, len(state.steps)  # the first `high` fixes give a difference, the first `low` none
         while high - low > 1:
             middle = (low + high) // 2
-            shown, failed = _proven(driver.run(limit=middle), options, base_dir, progress)
+            shown, failed = _proven(driver, driver.run(limit=middle))
             if failed is None:
                 low = middle
             else:
                 high, proof = middle, shown
-        driver.quarantine[state.keys[high - 1]] = _difference(proof)
+        driver.quarantine[state.steps[high - 1][0]] = _difference(proof)
         state = driver.run()
         if not state.applied:
             return state, None, None
-        proof, wrong = _proven(state, options, base_dir, progress)
+        proof, wrong = _proven(driver, state)
     return state, proof, wrong
 
 
@@ -66,26 +62,24 @@ def _difference(proof: Proof | None) -> str:
     return f"numeric proof: {worst.name} is not what the model gives: {shown}; allowed: {proof.budget}"
 
 
-def _proven(
-    state: State, options: RepairOptions, base_dir: Path, progress: Callable[[str], None] | None
-) -> tuple[Proof | None, OnnxfixError | None]:
+def _proven(driver: Driver, state: State) -> tuple[Proof | None, OnnxfixError | None]:
     from onnxfix.verify.run import CannotRunError
 
     exact = all(fix.applicability == "exact" for fix in state.applied if not fix.consent)
     try:
-        proof = _run(state, options, base_dir, progress, exact)
-        if exact and not proof.passed and options.allow != "exact":
+        proof = _run(driver, state, exact)
+        if exact and not proof.passed and driver.options.allow != "exact":
             # another version of an operator may be another kernel of the runtime, which rounds otherwise
-            second = proof = _run(state, options, base_dir, progress, exact=False)
+            second = proof = _run(driver, state, exact=False)
             if second.passed:
                 note = "the same operators, but not to the bit: another version is another kernel of the runtime"
                 proof = replace(second, note="; ".join(filter(None, (second.note, note))))
     except CannotRunError as error:
         return None, error
-    return proof, None if proof.passed else VerificationError("the rewritten model gives other results")
+    return proof, None if proof.passed else OnnxfixError("the rewritten model gives other results")
 
 
-def _run(state: State, options: RepairOptions, base_dir: Path, progress: Callable[[str], None] | None, exact: bool) -> Proof:
+def _run(driver: Driver, state: State, exact: bool) -> Proof:
     """Run the whole model, or its changed nodes alone where it runs nowhere.
 
     Raises:
@@ -95,11 +89,12 @@ def _run(state: State, options: RepairOptions, base_dir: Path, progress: Callabl
     from onnxfix.verify.region_proof import prove_regions
     from onnxfix.verify.run import CannotRunError
 
+    options = driver.options
     try:
         return prove(
             state.baseline,
             state.model,
-            base_dir=base_dir,
+            base_dir=driver.base_dir,
             samples=options.samples,
             seed=options.seed,
             shapes=dict(options.shapes),
@@ -108,14 +103,14 @@ def _run(state: State, options: RepairOptions, base_dir: Path, progress: Callabl
             atol=options.atol,
             exact=exact,
             regions=True,
-            progress=None if progress is None else lambda done, total: progress(f"proof: sample {done} of {total}"),
+            progress=lambda done, total: driver.progress(f"proof: sample {done} of {total}"),
         )
     except CannotRunError as error:
         return prove_regions(
             state.baseline,
             state.model,
             _describer(state.baseline, options),
-            base_dir=base_dir,
+            base_dir=driver.base_dir,
             samples=options.samples,
             seed=options.seed,
             exact=exact,

@@ -1,7 +1,7 @@
 """Every rewrite: what it does, what it promises, when it runs, and the operators that it starts from.
 
 Plain data, so that listing rewrites imports neither onnx nor graphsurgeon. Figures and guards are in each rewrite's module,
-`onnxfix/rewrites/<name>.py`.
+`onnxfix/rewrites/<name>.py`; those of resize_to_upsample, a part of opset_move, in `onnxfix/rewrites/lowering/resize.py`.
 """
 
 from __future__ import annotations
@@ -31,18 +31,22 @@ class Phase(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class RewriteInfo:
-    """One rewrite; `ops` is empty where it starts from any operator, `whole_model` where it is a model pass."""
+    """One rewrite; `ops` is empty where it starts from any operator."""
 
     name: str
     title: str
     applicability: Applicability
     phase: Phase
     ops: frozenset[str] = frozenset()
-    whole_model: bool = False
+
+    @property
+    def whole_model(self) -> bool:
+        """Whether it is a pass over the model instead of a change of one node."""
+        return self.phase in (Phase.OPSET, Phase.INTERFACE)
 
 
-def _info(name: str, title: str, applicability: Applicability, phase: Phase, *ops: str, whole_model: bool = False) -> RewriteInfo:
-    return RewriteInfo(name, title, applicability, phase, frozenset(ops), whole_model)
+def _info(name: str, title: str, applicability: Applicability, phase: Phase, *ops: str) -> RewriteInfo:
+    return RewriteInfo(name, title, applicability, phase, frozenset(ops))
 
 
 _ALL = (
@@ -115,7 +119,6 @@ _ALL = (
         Applicability.EXACT,
         Phase.OPSET,
         "Resize",
-        whole_model=True,
     ),
     _info(
         "resize_to_gather",
@@ -138,14 +141,12 @@ _ALL = (
         "write the model in an older opset",
         Applicability.EXACT,
         Phase.OPSET,
-        whole_model=True,
     ),
     _info(
         "list_initializers",
         "list the initializers among the graph's inputs (IR 3)",
         Applicability.EXACT,
         Phase.INTERFACE,
-        whole_model=True,
     ),
 )
 REWRITES = {info.name: info for info in _ALL}

@@ -152,11 +152,10 @@ def _fold_reshape(end: Region, entries: list[Number], shape: tuple[Number, ...])
     if any(attribute.name == "allowzero" and attribute.i for attribute in end.proto.attribute):
         return Decline("allowzero=1 gives 0 another meaning")
     target = []
-    zero_copies = not any(attribute.name == "allowzero" and attribute.i for attribute in end.proto.attribute)
     for axis, entry in enumerate(entries):
         if not isinstance(entry, Poly):
             target.append(int(entry))
-        elif zero_copies and axis < len(shape) and entry == shape[axis]:
+        elif axis < len(shape) and entry == shape[axis]:
             target.append(0)
         else:
             target.append(-1)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from onnxfix.model.opsets import domain_of
 from onnxfix.rewrites._edit import apply_changes
 from onnxfix.rewrites._region import Decline, Region
 from onnxfix.rewrites.lowering import _general, axes, clip, pad, pool, reshape, resize, slice, softmax
@@ -59,6 +60,6 @@ def move(model: onnx.ModelProto, facts: Facts, low: int, code: str, names: Names
             changes.append((region.change(), code))
     apply_changes(model, changes, log)
     for item in model.opset_import:
-        if item.domain in ("", "ai.onnx"):
+        if not domain_of(item.domain):
             item.version = low
     return None

@@ -65,7 +65,7 @@ class _Linter:
         graph = self.view.proto.graph
         facts = self.facts.of(self.view.main)
         for value in graph.input:
-            if value.name in self.view.main.initializers:
+            if self.view.main.stores(value.name):
                 continue
             dtype = facts.dtype_name(value.name)
             shape = facts.shape(value.name)
@@ -87,11 +87,12 @@ class _Linter:
                 yield self._on_value("OFX303", value.name, f"input {value.name!r} {what}; {self.target.id} takes static ones only")
 
     def _weights(self) -> Iterator[Finding]:
-        for name, tensor in self.view.main.initializers.items():
-            dtype = onnx.TensorProto.DataType.Name(tensor.data_type)
+        facts = self.facts.of(self.view.main)
+        for name in (*self.view.main.initializers, *self.view.main.sparse_initializers):
+            dtype = onnx.TensorProto.DataType.Name(facts.dtype(name))
             if self.target.lists_initializers and name not in self.listed:
                 continue
-            if 0 in tensor.dims and not self.target.empty_weights:
+            if 0 in (facts.shape(name) or ()) and not self.target.empty_weights:
                 yield self._on_value("OFX206", name, f"initializer {name!r} has no elements; {self.target.id} cannot read it")
             if not self.target.weight_types or dtype in self.target.weight_types:
                 continue
@@ -176,7 +177,7 @@ class _Linter:
 
     def _inputs_by_name(self, node: Node) -> Iterator[Finding]:
         scope = self.view.main
-        names = [name for name in dict.fromkeys(node.inputs) if name in scope.initializers and name not in self.listed]
+        names = [name for name in dict.fromkeys(node.inputs) if scope.stores(name) and name not in self.listed]
         if names and self.target.lists_initializers:
             yield self._make(
                 "OFX010",

@@ -13,7 +13,7 @@ from onnx import helper
 from onnxfix.errors import UsageError
 from onnxfix.verify.bindings import Binding, binding_of, bindings, symbolic_shapes
 from onnxfix.verify.compare import RTOL, OutputProof, budget, compare, failure
-from onnxfix.verify.graph import all_nodes, real_inputs
+from onnxfix.verify.graph import RANDOM, all_nodes, real_inputs
 from onnxfix.verify.inputs import make_inputs
 from onnxfix.verify.regions import region_difference, room_for_noise, with_outputs
 from onnxfix.verify.run import CannotRunError, Runner, RunRefusedError, brief, one_line
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from onnxfix.verify.aten import Array
 
-_RANDOM = frozenset({"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"})
 # How many intermediate values are kept in memory at once when looking for the first that differs.
 _VALUES_AT_ONCE = 64
 
@@ -183,7 +182,7 @@ def prove(
         notes.append(f"the first model refuses {refusals[0]}")
     outputs = tuple(worst.values())
     passed = all(output.passed for output in outputs)
-    drawn = sorted({node.op_type for node in all_nodes(before.graph.node)} & _RANDOM)
+    drawn = sorted({node.op_type for node in all_nodes(before.graph.node)} & RANDOM)
     if drawn and not passed:
         notes.append(f"the model draws random numbers ({', '.join(drawn)}), so its outputs may differ from run to run")
     return Proof(len(used), seed, tuple(used), outputs, exact, rtol, atol, passed, "; ".join(notes))

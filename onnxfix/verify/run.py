@@ -207,6 +207,9 @@ class _Staged:
             if outputs:
                 self._stages[here] = _Stage(nodes, sorted(needed), outputs)
         of_aten = {name for nodes in self._aten.values() for node in nodes for name in node.input}
+        sparse = {tensor.values.name for tensor in graph.sparse_initializer} & {*of_aten, *self._wanted}
+        if sparse:
+            raise _LoadError(f"{min(sparse)} is a sparse initializer, and crosses an ATen node")
         self._constants = {
             tensor.name: to_array(tensor, base_dir)
             for tensor in graph.initializer

@@ -54,7 +54,13 @@ def finding(
     message: str = 'Resize has mode="cubic"; trt5.1 takes nearest',
     **more: Any,
 ) -> Finding:
-    names = {"OFX401": "resize-mode", "OFX101": "op-unsupported", "OFX805": "matmul-constant-rank", "OFX005": "support-unknown"}
+    names = {
+        "OFX005": "support-unknown",
+        "OFX101": "op-unsupported",
+        "OFX401": "resize-mode",
+        "OFX805": "matmul-constant-rank",
+        "OFX807": "softmax-flattening",
+    }
     given = {
         "location": Location("graph/node[1]", "Resize", "", node, (f"{node}_out",)),
         "values": (ValueRef("x", "input 0 (X)", "FLOAT", ("1", "3", "H", "8")),),

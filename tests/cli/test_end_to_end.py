@@ -82,6 +82,12 @@ def test_the_matrix_names_the_oldest_release_that_is_likely(run: Any, model: Pat
     assert run("targets", "--for", "m.onnx", "-f", "json").json["oldest_likely"] == "trt7.1"
 
 
+def test_verify_reports_as_the_other_commands_do(run: Any, model: Path) -> None:
+    report = run("verify", "m.onnx", "m.onnx", "-f", "json", "--samples", "1", "--shape", "x:1x3x4x4").json
+    jsonschema.validate(report, closed(SCHEMA))
+    assert set(report["run"]) == set(run("lint", "m.onnx", "-f", "json").json["run"])
+
+
 @pytest.mark.parametrize("command", ["lint", "repair"])
 def test_json_reports_hold_what_the_schema_describes(run: Any, model: Path, command: str) -> None:
     report = run(command, "-t", "trt5.1", "m.onnx", "-f", "json").json

@@ -4,10 +4,15 @@ import json
 from pathlib import Path
 from typing import Any
 
+import onnx
 import pytest
 
+from onnxfix.model.facts import Facts
+from onnxfix.model.view import ModelView
+from onnxfix.report.reference import standing
+from onnxfix.rules.engine import lint
 from onnxfix.rules.rule import all_rules
-from onnxfix.targets import all_targets, recorded_operators
+from onnxfix.targets import Target, all_targets, recorded_operators
 
 from .conftest import FakeApi, finding, save
 
@@ -48,10 +53,40 @@ def test_an_operator_without_a_record_is_unknown_or_not_registered(run: Any) -> 
     assert (support["trt5.1"], support["rtx1.7"]) == ("no", "unknown")
 
 
+@pytest.mark.parametrize("target", all_targets(), ids=lambda target: target.id)
+@pytest.mark.parametrize(
+    ("domain", "op"),
+    [("", "HardSwish"), ("", "Einsum"), ("my", "Foo"), ("my", "Relu"), ("ai.onnx.ml", "LabelEncoder"), ("org.pytorch.aten", "foo")],
+)
+def test_an_operator_without_a_record_stands_where_lint_finds_it(target: Target, domain: str, op: str) -> None:
+    node = onnx.helper.make_node(op, ["x"], ["y"], domain=domain)
+    values = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1, 3]) for name in "xy"]
+    view = ModelView(onnx.helper.make_model(onnx.helper.make_graph([node], "g", values[:1], values[1:])))
+    codes = {item.code for item in lint(view, Facts(view), target) if item.location.op_type}
+    assert codes == {{"no": "OFX101", "plugin": "OFX103", "unknown": "OFX005"}[standing(domain, op, target).status]}
+
+
+def test_only_operators_outside_onnx_and_pytorch_are_said_to_need_a_plugin(run: Any) -> None:
+    assert "not parsed" in run("explain", "HardSwish", "-t", "trt7.1").out
+    assert "only with a plugin of that name" in run("explain", "ai.onnx.ml::LabelEncoder", "-t", "trt7.1").out
+
+
+@pytest.mark.parametrize("what", ["ai.onnx::Resize", "::Resize"])
+def test_onnx_s_own_domain_may_be_written(run: Any, what: str) -> None:
+    assert run("explain", what).out == run("explain", "Resize").out
+
+
 def test_an_operator_of_another_domain_is_named_with_it(run: Any) -> None:
     result = run("explain", "org.pytorch.aten::adaptive_avg_pool2d")
     assert result.code == 0
     assert result.out.startswith("org.pytorch.aten::adaptive_avg_pool2d")
+
+
+@pytest.mark.parametrize(("what", "head"), [("ai.onnx.ml::Scaler", "ai.onnx.ml::Scaler"), ("ai.onnx::Resize", "Resize")])
+def test_the_domain_of_onnx_is_no_prefix_of_another(run: Any, what: str, head: str) -> None:
+    result = run("explain", what)
+    assert result.code == 0
+    assert result.out.startswith(head)
 
 
 @pytest.mark.parametrize(
@@ -158,15 +193,15 @@ def test_a_release_that_computes_a_model_differently_is_not_offered(run: Any, fo
     text = run("targets", "--for", seed, "trt5.1", "trt7.1").out
     assert "\ntrt5.1   likely, differs" in text
     assert text.endswith(
-        "oldest release likely to take it: trt7.1 (trt5.1 is likely to parse it, but computes 1 node differently)\n"
+        "oldest release likely to take it: trt7.1 (trt5.1 is likely to parse it, but 1 node is computed differently)\n"
     )
     assert run("targets", "--for", seed, "trt5.1").out.endswith(
-        "no release here is likely to take it as it is: trt5.1 is likely to parse it, but computes 1 node differently\n"
+        "no release here is likely to take it as it is: trt5.1 is likely to parse it, but 1 node is computed differently\n"
     )
     entry = run("targets", "--for", seed, "trt5.1", "trt7.1", "-f", "json").json
     assert entry["oldest_likely"] == "trt7.1"
     # what the parser does is one thing, what the engine computes another
-    assert [(target["verdict"], target["computed_differently"]) for target in entry["targets"]] == [("likely", 1), ("likely", 0)]
+    assert [(target["verdict"], target["accepted_but_wrong"]) for target in entry["targets"]] == [("likely", 1), ("likely", 0)]
 
 
 def test_wrong_targets_are_one_line(run: Any) -> None:

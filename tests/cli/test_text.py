@@ -10,7 +10,7 @@ from onnxfix.report.console import escape, plain
 from onnxfix.report.repair_text import repair_lines
 from onnxfix.report.text import View, concise_lines, grouped_lines, lint_lines, statistics_lines
 from onnxfix.results import AppliedFix, DeclinedFix, Fidelity, LintReport, RepairReport
-from onnxfix.rules.finding import Location, Severity, ValueRef, Verdict
+from onnxfix.rules.finding import Finding, Location, Severity, ValueRef, Verdict
 from onnxfix.verify.compare import OutputProof
 from onnxfix.verify.prove import Proof
 
@@ -44,6 +44,14 @@ INT64 = finding(
     evidence=(),
 )
 DIFFERENT = finding(
+    "OFX807",
+    message="Softmax normalises over axes 1 to 3 together; trt5.1 takes axis 1 alone",
+    parser_message="",
+    since="",
+    location=Location("graph/node[2]", "Softmax", "", "/head/Softmax", ("s",)),
+    values=(ValueRef("b", "input 0", "FLOAT", ("1", "4", "8", "8")),),
+)
+INVALID = finding(
     "OFX805",
     message="MatMul has a constant of rank 3 beside data of rank 3",
     parser_message="",
@@ -70,7 +78,7 @@ MATRIX = LintReport(
     (
         target_report(UP, UP_2, MISH, INT64),
         target_report(UP, UNKNOWN, DIFFERENT, target="trt7.1"),
-        target_report(DIFFERENT, target="rtx1.7"),
+        target_report(DIFFERENT, INVALID, target="rtx1.7"),
     ),
 )
 
@@ -188,6 +196,7 @@ TEXTS = {
     "lint_clean": lint_lines(report(), View()),
     "lint_unknown": lint_lines(report(UNKNOWN), View()),
     "lint_differs": lint_lines(report(DIFFERENT), View()),
+    "lint_invalid": lint_lines(report(INVALID), View()),
     "lint_two_targets": lint_lines(LintReport(MATRIX.model, MATRIX.targets[1:]), View()),
     "concise": concise_lines(MATRIX, View()),
     "grouped": grouped_lines(MATRIX, View()),
@@ -220,12 +229,22 @@ def test_text_is_as_recorded(name: str) -> None:
     assert text == path.read_text(encoding="utf-8")
 
 
-def test_computed_differently_never_blocks() -> None:
-    only = report(DIFFERENT)
+@pytest.mark.parametrize(
+    ("found", "words", "verdict"),
+    [
+        (DIFFERENT, "accepted but computed differently", "is computed differently"),
+        (INVALID, "accepted but without valid dimensions", "has no valid dimensions"),
+    ],
+    ids=["differs", "invalid"],
+)
+def test_what_the_parser_takes_all_the_same_never_blocks(found: Finding, words: str, verdict: str) -> None:
+    only = report(found)
     assert only.targets[0].verdict is Verdict.LIKELY
     text = plain(lint_lines(only, View()))
-    assert "Verdict: likely to parse, but 1 node is computed differently (1 distinct error)." in text
+    assert f"Verdict: likely to parse, but 1 node {verdict} (1 distinct error)." in text
     assert "blocked" not in text
+    assert f"  {words}\n" in text
+    assert text.count("accepted but") == 1
 
 
 def test_lines_hold_no_trailing_spaces() -> None:

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from onnxfix import engines
 from onnxfix.cli.build import command
 from onnxfix.errors import MissingToolError, ModelError, UsageError
+from onnxfix.report.json import document
 
 from .conftest import needs_rtx
 
@@ -133,6 +134,8 @@ def test_the_command_exits_1_on_a_refusal_and_lists_the_nodes(save, tmp_path):
 
 def test_the_command_reports_in_json(save, tmp_path):
     report = json.loads(run(save(MODEL), "--engine", RTX, "--sm", "86", "-f", "json").output)
+    other = document([], exit_code=0)
+    assert (report["schema"], report["tool"], set(report["run"])) == (other["schema"], other["tool"], set(other["run"]))
     build = report["models"][0]["build"]
     assert (build["verdict"], build["parse"]["verdict"], build["sm"]) == ("built", "parsed", ["86"])
     assert build["bytes"] == (tmp_path / "m.engine").stat().st_size

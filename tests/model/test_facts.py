@@ -7,6 +7,7 @@ import numpy as np
 import onnx
 import pytest
 
+from onnxfix.model import constants
 from onnxfix.model.dims import Poly
 from onnxfix.model.facts import Facts, ScopeFacts
 from onnxfix.model.view import ModelView
@@ -231,6 +232,18 @@ class TestConstants:
         assert words(Facts(view).of(view.main)) == ["p", "q"]
         assert words(Facts(view, base_dir=tmp_path).of(view.main)) == ["2", "3"]
 
+    @pytest.mark.parametrize(("dtype", "known"), [(np.float32, True), (np.float64, False)])
+    def test_only_arrays_up_to_a_number_of_bytes_are_read(
+        self, dtype: type, known: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(constants, "MAX_ARRAY_BYTES", 24)
+        inside = onnx.numpy_helper.from_array(np.ones(6, dtype))
+        (tmp_path / "w.bin").write_bytes(inside.raw_data)
+        outside = onnx.TensorProto(dims=[6], data_type=inside.data_type, data_location=onnx.TensorProto.EXTERNAL)
+        outside.external_data.add(key="location", value="w.bin")
+        for tensor in (inside, outside):
+            assert (constants.read_tensor(tensor, tmp_path) is not None) == known
+
     def test_damaged_constants_are_not_known_and_raise_nothing(self) -> None:
         model = parse(f"{HEAD} g (float[6] x) => (float[p,q] y) <int64[2] s = {{2, 3}}> {{ y = Reshape (x, s) }}")
         del model.graph.initializer[0].int64_data[:]
@@ -238,6 +251,19 @@ class TestConstants:
         _, scope = facts_of(model)
         assert scope.constant("s") is None
         assert words(scope) is not None
+
+    def test_a_sparse_initializer_is_a_constant_of_its_whole_shape_whose_elements_are_not_known(self) -> None:
+        model = parse(f"{HEAD} g (int64[3] x, float[6] z) => (int64[3] y, float[p,q,r] w) {{ y = Add (x, s)  w = Reshape (z, s) }}")
+        sparse = model.graph.sparse_initializer.add(dims=[3])
+        sparse.values.CopyFrom(onnx.helper.make_tensor("s", onnx.TensorProto.INT64, [2], [6, 1]))
+        sparse.indices.CopyFrom(onnx.helper.make_tensor("", onnx.TensorProto.INT64, [2], [0, 2]))
+        view, scope = ModelView(model), facts_of(model)[1]
+        assert view.main.defines("s")
+        assert (scope.static_shape("s"), scope.dtype_name("s"), scope.is_constant("s")) == ((3,), "INT64", True)
+        assert (scope.array("s"), scope.numbers("s"), scope.constant("s")) == (None, None, None)
+        assert scope.static_shape("y") == (3,)
+        assert scope.rank("w") == 3
+        assert scope.static_shape("w") is None
 
 
 class TestScopes:
@@ -275,10 +301,16 @@ class TestScopes:
 
 
 class TestTroubles:
-    def test_an_opset_that_onnx_does_not_know_leaves_shapes_open(self) -> None:
+    @pytest.mark.parametrize(
+        ("opset", "inner", "output"),
+        [(9999, ["1", "3"], ["1", "3"]), (0, None, ["p", "q"])],
+        ids=["newer is read as the newest", "none leaves what the file declares"],
+    )
+    def test_an_opset_that_onnx_does_not_know(self, opset: int, inner: list[str] | None, output: list[str]) -> None:
         model = parse(f"{HEAD} g (float[1,3] x) => (float[p,q] y) {{ t = Relu (x) y = Relu (t) }}")
-        model.opset_import[0].version = 9999
-        facts_of(model)
+        model.opset_import[0].version = opset
+        _, scope = facts_of(model)
+        assert (words(scope, "t"), words(scope)) == (inner, output)
 
     def test_custom_operators_take_the_declared_shape(self) -> None:
         text = (

@@ -159,6 +159,13 @@ class TestExternalData:
 
     def test_copying_within_one_folder_does_nothing(self, tmp_path: Path) -> None:
         copy_external(model("absent.bin"), tmp_path, tmp_path / "." / "")
+        assert list(tmp_path.iterdir()) == []
+        file = tmp_path / "w.bin"
+        file.write_bytes(b"123")
+        before = file.stat().st_mtime_ns
+        copy_external(model("w.bin"), tmp_path, tmp_path / "sub" / "..")
+        assert list(tmp_path.iterdir()) == [file]
+        assert (file.read_bytes(), file.stat().st_mtime_ns) == (b"123", before)
 
 
 class TestWriting:

@@ -54,6 +54,15 @@ class TestDefUse:
         (node,) = ModelView(model).main.nodes
         assert (node.domain, node.opset) == ("", 13)
 
+    def test_what_a_sparse_initializer_of_a_branch_defines_is_not_captured(self) -> None:
+        model = onnx.parser.parse_model(
+            f"{HEAD} g (bool c) => (float[1] y) {{ y = If (c) <then_branch = t () => (float[1] u) {{ u = Relu (s) }}, "
+            "else_branch = e () => (float[1] v) { v = Relu (outside) }> }"
+        )
+        sparse = model.graph.node[0].attribute[0].g.sparse_initializer.add(dims=[1])
+        sparse.values.name = "s"
+        assert list(captured_names(model.graph.node[0])) == ["outside"]
+
 
 class TestOrder:
     def test_an_unsorted_node_list_is_walked_makers_first_and_keeps_its_positions(self) -> None:
@@ -121,8 +130,7 @@ class TestScopes:
     def test_subgraphs_are_scopes_with_paths_and_parents(self) -> None:
         model = view(IF)
         assert [scope.path for scope in model.scopes] == ["graph", "graph/node[1]/then_branch", "graph/node[1]/else_branch"]
-        assert [scope.is_main for scope in model.scopes] == [True, False, False]
-        assert model.scopes[1].parent is model.main
+        assert [scope.parent for scope in model.scopes] == [None, model.main, model.main]
         assert [node.path for node in model.nodes()] == [
             "graph/node[0]",
             "graph/node[1]",
@@ -165,7 +173,6 @@ class TestScopes:
         function = model.scopes[1]
         assert function.path == "function(local:f)"
         assert function.parent is None
-        assert not function.is_main
         assert (function.inputs, function.outputs) == (("v",), ("u",))
         assert function.nodes[0].opset == 11
         assert function.owner("x") is None

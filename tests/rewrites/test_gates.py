@@ -8,6 +8,7 @@ import onnx
 import pytest
 
 from onnxfix.errors import UsageError
+from onnxfix.report.json import repair_entry
 from onnxfix.rewrites import _driver, _gates, prelu_to_relu, resize_to_gather
 from onnxfix.rewrites._region import Change, Region
 from onnxfix.verify.region_proof import prove_regions
@@ -332,3 +333,22 @@ def test_a_gather_that_declines_hands_its_reason_to_the_report() -> None:
     assert result is None
     assert any("no constant ratio" in item.reason for item in report.declined)
     assert resize_to_gather.__doc__
+
+
+def test_nodes_of_one_name_have_their_own_reason_in_the_report() -> None:
+    model = parse(
+        '<ir_version: 7, opset_import: ["" : 11]> g (float[1,3,4,4] x, float[4] s) => (float[1,3,p,q] y, float[1,3,t,u] v) '
+        "<float[8] roi = {0, 0, 0, 0, 1, 1, 1, 1}, float[4] twice = {1, 1, 2, 2}> { "
+        '[up] y = Resize <mode = "linear"> (x, roi, s) '
+        '[up] v = Resize <mode = "linear", coordinate_transformation_mode = "tf_crop_and_resize"> (x, roi, twice) }'
+    )
+    report, _ = repair(model)
+    entry = repair_entry(report)
+    reasons = {
+        tuple(item["location"]["outputs"]): item["fix"]["declined_reason"] for item in entry["findings"] if item["rule"] == "OFX101"
+    }
+    assert reasons == {
+        ("y",): "the scales are computed at run time",
+        ("v",): "coordinate mode tf_crop_and_resize is not covered",
+    }
+    assert {"key"}.isdisjoint(entry["repair"]["declined"][0])

@@ -4,17 +4,23 @@ import numpy as np
 import onnx
 import pytest
 
+from onnxfix.model.facts import Facts
+from onnxfix.model.view import ModelView
+from onnxfix.rules.engine import lint
+from onnxfix.targets.target import find_target
+
 from .harness import applied, ask, noise, ops, repair, rewrite, run, same_bits
 from .resizes import resize
 
 HOW = {"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
 
 
+@pytest.mark.parametrize("outer", [(2, 3), (1, 3), (4, 1)])
 @pytest.mark.parametrize(("before", "after"), [((4, 6), (8, 12)), ((5, 7), (11, 8)), ((8, 8), (4, 3)), ((6, 6), (6, 6))])
-def test_batch_and_channels_are_kept(before: tuple[int, int], after: tuple[int, int]) -> None:
-    x = noise((2, 3, *before))
+def test_batch_and_channels_are_kept(before: tuple[int, int], after: tuple[int, int], outer: tuple[int, int]) -> None:
+    x = noise((*outer, *before))
     result = rewrite(resize(x.shape, sizes=[1, 1, *after], **HOW), "resize_sizes_keep_batch")
-    meant = resize(x.shape, sizes=[2, 3, *after], **HOW)
+    meant = resize(x.shape, sizes=[*outer, *after], **HOW)
     same_bits(run(meant, {"x": x}), run(result, {"x": x}))
 
 
@@ -39,8 +45,28 @@ def test_it_declines_with_the_reason() -> None:
     )
 
 
-def test_nothing_happens_without_consent_and_the_consent_is_shown_with_it() -> None:
-    model = resize((2, 3, 4, 4), sizes=[1, 1, 8, 8], **HOW)
+@pytest.mark.parametrize(
+    ("shape", "found"),
+    [
+        ((2, 3), True),
+        ((1, 3), True),
+        ((4, 1), True),
+        (("n", 3), True),
+        ((4, "c"), True),
+        ((1, 1), False),
+        (("n", 1), False),
+        ((1, "c"), False),
+    ],
+)
+def test_it_is_found_where_batch_or_channels_are_known_to_differ(shape: tuple[object, object], found: bool) -> None:
+    view = ModelView(resize((*shape, 4, 4), sizes=[1, 1, 8, 8], **HOW))
+    codes = [finding.code for finding in lint(view, Facts(view), find_target("rtx1.7"))]
+    assert ("OFX701" in codes) == found
+
+
+@pytest.mark.parametrize("outer", [(2, 3), (4, 1)])
+def test_nothing_happens_without_consent_and_the_consent_is_shown_with_it(outer: tuple[int, int]) -> None:
+    model = resize((*outer, 4, 4), sizes=[1, 1, 8, 8], **HOW)
     model.graph.output[0].type.tensor_type.shape.ClearField("dim")
     for name in "abcd":
         model.graph.output[0].type.tensor_type.shape.dim.add(dim_param=name)
@@ -53,8 +79,8 @@ def test_nothing_happens_without_consent_and_the_consent_is_shown_with_it() -> N
     assert ops(result) == ["Upsample"]
     assert applied(report)[0] == "resize_sizes_keep_batch"
     assert [fix.consent for fix in report.applied if fix.rewrite == "resize_sizes_keep_batch"] == ["OFX701"]
-    x = noise((2, 3, 4, 4))
-    same_bits(run(resize(x.shape, sizes=[2, 3, 8, 8], **HOW), {"x": x}), run(result, {"x": x}))
+    x = noise((*outer, 4, 4))
+    same_bits(run(resize(x.shape, sizes=[*outer, 8, 8], **HOW), {"x": x}), run(result, {"x": x}))
 
 
 def test_one_channel_of_one_image_is_no_mistake() -> None:

@@ -133,6 +133,7 @@ REASONS = [
     (resize((2, 3, 4, 4, 4), scales=[1, 1, 2, 2, 2], mode="linear"), "other than the last two"),
     (resize((8, 8), scales=[2, 2], mode="linear"), "other than the last two"),
     (resize((1, 3, 8, 8), sizes=[1, 1, 16, 16], mode="linear"), "OFX701"),
+    (resize((4, 1, 8, 8), sizes=[1, 1, 16, 16], mode="linear"), "(OFX701)"),
     (resize((1, 3, 8, 8), sizes=[1, 3, 16, 16], mode="linear", opset=18, antialias=1), "antialias"),
     (resize((1, 3, 8, 8), sizes=[16, 16], mode="linear", opset=18, axes=[2, 3]), "only some axes"),
     (

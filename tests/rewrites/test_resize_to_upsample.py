@@ -108,6 +108,7 @@ REASONS = [
     ),
     (resize((1, 3, "h", "w"), scales=[1, 1, 2, 2], coordinate_transformation_mode="align_corners"), "reads other elements"),
     (resize((1, 3, 8, 8), sizes=[1, 1, 16, 16]), "OFX701"),
+    (resize((4, 1, 8, 8), sizes=[1, 1, 16, 16]), "(OFX701)"),
 ]
 
 

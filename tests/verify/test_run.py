@@ -77,3 +77,15 @@ def test_nodes_run_as_they_are_written():
         '<ir_version: 8, opset_import: ["" : 13]> g (float[1] x) => (float[1] y) { h = Cast<to=10>(x)  y = Cast<to=1>(h) }'
     )
     assert Runner(model).run({"x": np.array([1.0001], np.float32)})["y"].tolist() == [1.0]
+
+
+def test_a_sparse_initializer_that_an_aten_node_reads_is_no_crash():
+    model = parse(
+        '<ir_version: 8, opset_import: ["" : 13, "org.pytorch.aten" : 1]> g (float[1,1,4,4] x) => (float[1,1,2,2] y) '
+        "{ y = org.pytorch.aten.adaptive_avg_pool2d (x, s) }"
+    )
+    sparse = model.graph.sparse_initializer.add(dims=[2])
+    sparse.values.CopyFrom(onnx.helper.make_tensor("s", onnx.TensorProto.INT64, [2], [2, 2]))
+    sparse.indices.CopyFrom(onnx.helper.make_tensor("", onnx.TensorProto.INT64, [2], [0, 1]))
+    with pytest.raises(CannotRunError, match="s is a sparse initializer, and crosses an ATen node"):
+        Runner(model)

@@ -36,7 +36,6 @@ def lower(region: Region, low: int) -> Decline | None:
     pads = list(attrs["pads"].ints) if "pads" in attrs else [0] * 2 * rank
     if ends != pads[rank:] and region.proto.op_type != "MaxPool":
         return Decline("ceil_mode adds a window over less than a kernel of data")
-    region.edited.CopyFrom(region.proto)
     _general.drop_attribute(region, "ceil_mode")
     _general.drop_attribute(region, "dilations")
     if ends != pads[rank:]:

@@ -14,7 +14,6 @@ import onnx
 
 from onnxfix.rewrites._interpolation import F32, Axis, interpolation_of, nearest_indices, output_size, scale_for
 from onnxfix.rewrites._region import Decline
-from onnxfix.rewrites.lowering import _general
 
 if TYPE_CHECKING:
     from onnxfix.rewrites._interpolation import Interpolation
@@ -33,8 +32,6 @@ SAME_AT_WHOLE_SCALES = {
 
 def lower(region: Region, low: int) -> Decline | None:
     """See the module."""
-    if low >= 11 and region.opset >= 11 and _general.is_same("Resize", region.opset, low):
-        return None
     if low > 9:
         return Decline(f"Resize has no equal form in opset {low}")
     how = interpolation_of(region)
