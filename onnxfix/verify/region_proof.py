@@ -75,7 +75,8 @@ def prove_regions(
         try:
             expected, got = (Region(*end, wanted, model, values, Runner, base_dir).run(values) for end, model in models)
         except CannotRunError as error:
-            text = f"the model runs nowhere ({reason}), nor do its changed nodes alone ({brief(str(error))})"
+            own = brief(str(error))
+            text = f"the model runs nowhere ({reason}), nor do its changed nodes alone" + (f" ({own})" if own != reason else "")
             raise CannotRunError(text, detail=f"{detail}; {error}", other_inputs=why is not None and why.other_inputs) from None
         for name in wanted:
             result = compare(name, expected[name], got[name], exact=exact)

@@ -299,6 +299,21 @@ def test_where_the_model_runs_nowhere_and_no_node_is_changed_the_proof_is_no_num
     assert (proof.why, proof.detail) == ("because", "all words")
 
 
+def test_changed_nodes_that_do_not_run_either_say_why_once() -> None:
+    before, after = parse(STORED), parse(STORED.replace("Secret", "Other"))
+
+    def refused(why: str) -> CannotRunError:
+        with pytest.raises(CannotRunError) as caught:
+            prove_regions(before, after, lambda _: (onnx.TensorProto.FLOAT, (1, 3, 4, 4)), why=CannotRunError("no", why))
+        return caught.value
+
+    text = str(refused("because"))
+    assert text.startswith("the model runs nowhere (because), nor do its changed nodes alone (")
+    assert "Secret" in refused("because").detail
+    own = text.rpartition("alone (")[2].removesuffix(")")
+    assert str(refused(own)) == f"the model runs nowhere ({own}), nor do its changed nodes alone"
+
+
 def test_a_wrong_rewrite_is_found_by_the_changed_nodes_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     def wrong(region: Region, facts: object, target: object) -> None:
         x, slope = region.node.inputs
