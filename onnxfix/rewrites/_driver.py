@@ -95,8 +95,7 @@ class Driver:
         shadowed: set[str] = set()
         for target in self.targets:
             found, behind = lint_shadowed(view, facts, target)
-            selection = self.options.selection
-            findings.extend(found if selection is None else selection.apply(found))
+            findings.extend(finding for finding in found if self.options.counts(finding.code))
             shadowed |= behind
         return facts, findings, shadowed
 

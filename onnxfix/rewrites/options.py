@@ -24,7 +24,7 @@ class RepairOptions:
         consent: codes of rules whose fixes may change what the file says.
         only: fix findings of these codes (prefixes) alone; empty: of all.
         skip: leave findings of these codes (prefixes).
-        selection: the rules that count at all; findings of others are neither fixed nor in the way.
+        selection: the rules that count at all, with those of `consent`; findings of others are neither fixed nor in the way.
         verify: prove the result by running both models.
         samples: how many inputs the proof tries.
         seed: of the inputs.
@@ -50,3 +50,7 @@ class RepairOptions:
     atol: float | None = None
     max_passes: int = 10
     partial: bool = False
+
+    def counts(self, code: str) -> bool:
+        """Whether the rule counts: consent to its fix says more than a selection, which may be that of a whole project."""
+        return self.selection is None or code in self.selection or code in self.consent
