@@ -65,12 +65,14 @@ def lint_model(
     reports = []
     for target in targets:
         findings = lint(view, facts, target)
-        reports.append(_target_report(target, findings if selection is None else selection.apply(findings)))
+        counting = findings if selection is None else selection.apply(findings)
+        hidden = [] if selection is None else [finding for finding in findings if finding.code not in selection]
+        reports.append(_target_report(target, counting, hidden))
     return LintReport(model_info(loaded, view), tuple(reports))
 
 
-def _target_report(target: Target, findings: list[Finding]) -> TargetReport:
-    return TargetReport(target.id, target.title, verdict_of(findings), tuple(findings))
+def _target_report(target: Target, findings: list[Finding], hidden: Sequence[Finding] = ()) -> TargetReport:
+    return TargetReport(target.id, target.title, verdict_of(findings), tuple(findings), tuple(hidden))
 
 
 def repair_model(
@@ -109,7 +111,7 @@ def repair_model(
         open_faults = {finding.code for finding in first if _needs_consent(finding)} - options.consent
         if reason and open_faults:
             reason += f"; the file has faults that may be why: --allow {' --allow '.join(sorted(open_faults))} mends them"
-    after = _reports(targets, state.findings)
+    after = _reports(targets, state.findings, driver.hidden(state.model))
     changed = bool(state.applied or frozen_notes)
     errors = sum(report.count("error") for report in after)
     fidelity = ledger(proto, state, tuple(frozen_notes)) if changed else None
@@ -145,8 +147,11 @@ def _needs_consent(finding: Finding) -> bool:
     return any(REWRITES[name].applicability is Applicability.CONSENT for name in finding.fixes)
 
 
-def _reports(targets: Sequence[Target], findings: list[Finding]) -> tuple[TargetReport, ...]:
-    return tuple(_target_report(target, [finding for finding in findings if finding.target == target.id]) for target in targets)
+def _reports(targets: Sequence[Target], findings: list[Finding], hidden: Sequence[Finding] = ()) -> tuple[TargetReport, ...]:
+    def of(target: Target, those: Sequence[Finding]) -> list[Finding]:
+        return [finding for finding in those if finding.target == target.id]
+
+    return tuple(_target_report(target, of(target, findings), of(target, hidden)) for target in targets)
 
 
 __all__ = ["RepairOptions", "check_shapes", "lint_model", "repair_model"]

@@ -104,6 +104,7 @@ def command(
         quiet=state.quiet,
         limit=max_findings,
         options=tuple(word for shape in shapes for word in ("--shape", shape)),
+        hiding=selection.words,
     )
     printer = _Printer(state, view, output_format or ("grouped" if matrix else "text"), output, statistics)
     failing = None if fail_on == "never" or exit_zero or matrix else Severity(fail_on)
@@ -167,6 +168,11 @@ class _Printer:
             lines = self._render()(report, self._view)
             apart: list[Line] = [()] if len(self.reports) > 1 and self._form != "concise" else []
             self._put(apart + lines)
+        if self._form == "concise" or self._statistics:
+            from onnxfix.report.text import hidden_lines
+
+            for text in hidden_lines(report, self._view):
+                self._state.note(f"note: {report.model.path}: {text}")
 
     def unreadable(self, path: str, error: str) -> None:
         """Keep the file's place in JSON."""

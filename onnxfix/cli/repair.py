@@ -307,7 +307,8 @@ def _repair(file: str, run: _Run) -> tuple[int, dict[str, Any] | None]:
             progress("")
     report, outcome = _finish(loaded, report, data, target, output)
     if run.show:
-        view = View(verbose=state.verbose > 0, quiet=state.quiet, options=run.words)
+        hiding = run.options.selection.words if run.options.selection is not None else ""
+        view = View(verbose=state.verbose > 0, quiet=state.quiet, options=run.words, hiding=hiding)
         lines = repair_lines(report, view, outcome=outcome, diff_to=str(target) if output.dry == "--diff" else "")
         state.out().lines([*lines, ()] if len(run.models) > 1 else lines)
     changes = data is not None and data != loaded.data

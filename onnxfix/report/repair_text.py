@@ -7,7 +7,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from onnxfix.report._groups import group
-from onnxfix.report.text import STYLES, View, count, finding_lines
+from onnxfix.report.text import STYLES, View, count, finding_lines, hidden_text
 from onnxfix.rules.finding import Severity
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from onnxfix.report.console import Line
     from onnxfix.results import AppliedFix, DeclinedFix, Fidelity, RepairReport
+    from onnxfix.rules.finding import Finding
     from onnxfix.verify.compare import OutputProof
     from onnxfix.verify.prove import Proof
 
@@ -49,7 +50,7 @@ def repair_lines(report: RepairReport, view: View, *, outcome: str, diff_to: str
         lines.append(
             (
                 "findings  ",
-                f"{report.resolved} resolved, {count(report.remaining, 'error')} remaining, {report.introduced} introduced",
+                f"{report.resolved} resolved, {_left(report, view)}, {report.introduced} introduced",
             )
         )
         if report.fidelity is not None:
@@ -59,12 +60,23 @@ def repair_lines(report: RepairReport, view: View, *, outcome: str, diff_to: str
         lines += _remaining(report, view)
     what = "nothing to repair" if report.status == "clean" else report.status
     reason = report.reason
-    if not reason and report.status in ("declined", "partial"):
+    if report.status == "clean":
+        reason = hidden_text(_hidden(report), view)
+    elif not reason and report.status in ("declined", "partial"):
         reason = f"{count(report.remaining, 'error')} left"
     lines.append(((what, _STATUS_STYLES[report.status]), f"{f': {reason}' if reason else ''}; {outcome}"))
     if not view.quiet and (text := _next(report, view)):
         lines.append((("Next:", "bold"), f" {text}"))
     return lines
+
+
+def _hidden(report: RepairReport) -> list[Finding]:
+    return [finding for target in report.after for finding in target.hidden]
+
+
+def _left(report: RepairReport, view: View) -> str:
+    hidden = hidden_text(_hidden(report), view)
+    return f"{count(report.remaining, 'error')} remaining{f' ({hidden})' if hidden else ''}"
 
 
 def _passes(report: RepairReport, view: View) -> list[Line]:
@@ -198,6 +210,9 @@ def _next(report: RepairReport, view: View) -> str:
         model = report.output or (report.model.path if report.status == "clean" else "")
         if not model:
             return _again(report, view)
+        refused = [finding.code for finding in _hidden(report) if finding.severity is Severity.ERROR]
+        if refused:
+            return f"onnxfix explain {refused[0]}"
         build = f"onnxfix build {shlex.quote(model)}"
         family, version = report.before[0].target[:3], report.before[0].target[3:]
         if family == "rtx":

@@ -40,6 +40,7 @@ class View:
         quiet: leave out hints.
         limit: show at most so many groups for each model and target; None shows all.
         options: the options that a suggested command has to repeat, such as `--shape x:1x3x8x8`.
+        hiding: what leaves rules out of the report, such as `ignore`.
     """
 
     minimum: Severity = Severity.INFO
@@ -47,11 +48,25 @@ class View:
     quiet: bool = False
     limit: int | None = None
     options: tuple[str, ...] = ()
+    hiding: str = ""
 
 
 def count(number: int, noun: str) -> str:
     """`1 node`, `2 nodes`."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def counts(findings: Sequence[Finding]) -> str:
+    """`2 errors and 1 warning`; empty where there is neither."""
+    numbers = [(level, sum(finding.severity == level for finding in findings)) for level in ("error", "warning")]
+    return " and ".join(count(number, level) for level, number in numbers if number)
+
+
+def hidden_text(findings: Sequence[Finding], view: View) -> str:
+    """`2 errors hidden by ignore: OFX101`; empty where nothing is hidden."""
+    codes = ", ".join(sorted({finding.code for finding in findings}))
+    by = f" by {view.hiding}" if view.hiding else ""
+    return f"{counts(findings) or count(len(findings), 'finding')} hidden{by}: {codes}" if findings else ""
 
 
 def _shown(findings: Iterable[Finding], view: View) -> list[Finding]:
@@ -86,7 +101,7 @@ def _block(model: ModelInfo, report: TargetReport, view: View) -> list[Line]:
         lines.append((f"… {len(groups) - len(shown)} more not shown (--max-findings)",))
     if shown:
         lines.append(())
-    lines.append(_verdict_line(report, everything))
+    lines.append(_verdict_line(report, everything, view))
     if not view.quiet and any(members.fix is not None and members.fix.automatic for members in everything):
         command = ["onnxfix", "repair", model.path, "--target", report.target, *view.options, "--diff"]
         lines.append((("Try:", "bold"), f" {shlex.join(command)}"))
@@ -129,18 +144,20 @@ def _where(finding: Finding) -> str:
     return ", ".join((finding.location.path, *texts))
 
 
-def _verdict_line(report: TargetReport, everything: Sequence[Group]) -> Line:
+def _verdict_line(report: TargetReport, everything: Sequence[Group], view: View) -> Line:
     groups = [members for members in everything if members.first.severity is Severity.ERROR]
-    counts = []
+    parts = []
     if groups:
         found = report.count("error")
         places = f" in {count(found, 'place')}" if found > len(groups) else ""
-        counts.append(f"{len(groups)} distinct {'error' if len(groups) == 1 else 'errors'}{places}")
-    counts += [count(report.count(level), level) for level in ("warning",) if report.count(level)]
+        parts.append(f"{len(groups)} distinct {'error' if len(groups) == 1 else 'errors'}{places}")
+    parts += [count(report.count(level), level) for level in ("warning",) if report.count(level)]
     if infos := report.count("info"):
-        counts.append(f"{infos} info")
+        parts.append(f"{infos} info")
+    if report.hidden:
+        parts.append(hidden_text(report.hidden, view))
     line: list[Part] = [("Verdict: ", "bold"), (report.verdict.value, STYLES[report.verdict])]
-    line.append(f" ({', '.join(counts)})." if counts else " (nothing known against it).")
+    line.append(f" ({', '.join(parts)})." if parts else " (nothing known against it).")
     if different := [finding for finding in report.findings if computed_differently(finding)]:
         line.append(f" {count(len(different), 'node')} {DIFFERS}.")
     if groups:
@@ -195,7 +212,13 @@ def grouped_lines(report: LintReport, view: View) -> list[Line]:
     lines: list[Line] = [((report.model.path, "bold"), f"   {_size(report.model)}"), *table_lines(table, right=(2,))]
     if len(report.targets) > 1:
         lines.append((oldest_likely(report),))
+    lines += [(text,) for text in hidden_lines(report, view)]
     return lines
+
+
+def hidden_lines(report: LintReport, view: View) -> list[str]:
+    """A line for each target with findings that are hidden."""
+    return [f"{target.target}: {hidden_text(target.hidden, view)}" for target in report.targets if target.hidden]
 
 
 def oldest_likely(report: LintReport) -> str:
