@@ -131,6 +131,11 @@ class RepairReport:
         return sum(report.count("error") for report in self.after)
 
     @property
+    def warnings(self) -> int:
+        """Warnings that are left."""
+        return sum(report.count("warning") for report in self.after)
+
+    @property
     def introduced(self) -> int:
         """Findings that the input did not have."""
         had = {finding.key for report in self.before for finding in report.findings}

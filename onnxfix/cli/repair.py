@@ -286,6 +286,7 @@ def _real(target: Path) -> Path:
 def _repair(file: str, run: _Run) -> tuple[int, dict[str, Any] | None]:
     """Repair one model, write it, show the report; the exit code and the entry of the JSON report."""
     from onnxfix.api import repair_model
+    from onnxfix.engines._tool import builds_for
     from onnxfix.report.json import repair_entry
     from onnxfix.report.repair_text import repair_lines
     from onnxfix.report.text import View
@@ -308,7 +309,8 @@ def _repair(file: str, run: _Run) -> tuple[int, dict[str, Any] | None]:
     report, outcome = _finish(loaded, report, data, target, output)
     if run.show:
         hiding = run.options.selection.words if run.options.selection is not None else ""
-        view = View(verbose=state.verbose > 0, quiet=state.quiet, options=run.words, hiding=hiding)
+        builders = frozenset(target.id for target in run.targets if builds_for(target.id))
+        view = View(verbose=state.verbose > 0, quiet=state.quiet, options=run.words, hiding=hiding, builders=builders)
         lines = repair_lines(report, view, outcome=outcome, diff_to=str(target) if output.dry == "--diff" else "")
         state.out().lines([*lines, ()] if len(run.models) > 1 else lines)
     changes = data is not None and data != loaded.data

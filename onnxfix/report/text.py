@@ -41,6 +41,7 @@ class View:
         limit: show at most so many groups for each model and target; None shows all.
         options: the options that a suggested command has to repeat, such as `--shape x:1x3x8x8`.
         hiding: what leaves rules out of the report, such as `ignore`.
+        builders: the targets that this machine can build an engine for.
     """
 
     minimum: Severity = Severity.INFO
@@ -49,6 +50,7 @@ class View:
     limit: int | None = None
     options: tuple[str, ...] = ()
     hiding: str = ""
+    builders: frozenset[str] = frozenset()
 
 
 def count(number: int, noun: str) -> str:
@@ -163,10 +165,27 @@ def _verdict_line(report: TargetReport, everything: Sequence[Group], view: View)
     if groups:
         fixes = [members.fix for members in groups]
         repairable = sum(fix is not None and fix.automatic for fix in fixes)
-        consent = sum(fix is not None and fix.applicability == "consent" for fix in fixes)
-        asking = f" ({consent} with your consent)" if consent else ""
-        line.append(f" {repairable} of {count(len(groups), 'error')} repairable{asking}.")
+        line.append(f" {repairable} of {count(len(groups), 'error')} repairable{_asking(report, groups)}.")
     return tuple(line)
+
+
+def _asking(report: TargetReport, errors: Sequence[Group]) -> str:
+    """`, of which 1 with --allow OFX701`: the errors at nodes with a fault that is mended only with consent."""
+    from onnxfix.rewrites.catalogue import REWRITES, Phase
+
+    needed: dict[str, str] = {}
+    for finding in report.findings:
+        fix = fix_of(finding)
+        if fix is not None and fix.applicability == "consent":
+            needed.setdefault(finding.location.path, finding.code)
+    waiting = [
+        codes
+        for members in errors
+        if members.fix is not None and REWRITES[members.fix.rewrite].phase is not Phase.INTERFACE
+        if (codes := {needed[f.location.path] for f in members.findings if f.location.path in needed})
+    ]
+    options = " ".join(f"--allow {code}" for code in sorted(set[str]().union(*waiting)))
+    return f", of which {len(waiting)} with {options}" if waiting else ""
 
 
 def concise_lines(report: LintReport, view: View) -> list[Line]:

@@ -119,6 +119,19 @@ def test_repair_says_which_option_leaves_an_error_out(run: Any, model: Path) -> 
     assert "left out by --skip" in run("repair", "-t", "trt5.1", "m.onnx", "--skip", "OFX010", "--dry-run").out
 
 
+def test_a_fault_that_needs_consent_is_told_where_nothing_else_is_wrong(run: Any, folder: Path) -> None:
+    model = Path(__file__).parents[2] / "fixtures" / "seedmodels" / "torch1.3.1_nearest_size_256x192_opset11.onnx"
+    (folder / "m.onnx").write_bytes(model.read_bytes())
+    result = run("repair", "-t", "trt7.1", "m.onnx")
+    assert result.code == 0
+    assert "declined  OFX701 resize_sizes_keep_batch" in result.out
+    assert "nothing to repair: 2 warnings left; nothing written" in result.out
+    assert (
+        "Next: onnxfix repair m.onnx --target trt7.1 --allow OFX701, if you agree with it\nor:   where TensorRT 7.1" in result.out
+    )
+    assert "3 of 3 errors repairable, of which 1 with --allow OFX701." in run("lint", "-t", "trt5.1", "m.onnx").out
+
+
 def test_the_matrix_names_the_oldest_release_that_is_likely(run: Any, model: Path) -> None:
     result = run("lint", "m.onnx")
     assert result.code == 0

@@ -44,7 +44,7 @@ def test_the_default_output_is_beside_the_model(run: Any, model: Path) -> None:
     assert files(model.parent) == {"m.onnx", "m.fixed.onnx"}
     assert digest(model) == before
     assert "written to m.fixed.onnx" in result.out
-    assert "Next: onnxfix build m.fixed.onnx" in result.out
+    assert "Next: where TensorRT 5.1 is: trtexec --onnx=m.fixed.onnx" in result.out
 
 
 def test_two_runs_give_the_same_bytes(run: Any, model: Path) -> None:
@@ -59,7 +59,7 @@ def test_a_clean_model_is_copied_byte_for_byte_or_left_alone(run: Any, model: Pa
     result = repair(run, "m.onnx")
     assert (result.code, files(model.parent)) == (0, {"m.onnx"})
     assert "nothing to repair" in result.out
-    assert "Next: onnxfix build m.onnx" in result.out
+    assert "Next: where TensorRT 5.1 is: trtexec --onnx=m.onnx" in result.out
     assert repair(run, "m.onnx", "-o", "out.onnx", "--stamp").code == 0
     assert digest(model.parent / "out.onnx") == before
     assert repair(run, "m.onnx", "--in-place").code == 0
@@ -223,6 +223,30 @@ def test_options_reach_the_repair(run: Any, model: Path, fake_api: FakeApi) -> N
     assert (options.shapes, options.partial) == ({"x": (1, 3, 4, 4)}, True)
     repair(run, "m.onnx", "--allow", "OFX701")
     assert fake_api.calls[-1]["options"].allow == "equivalent"
+
+
+def test_next_names_what_each_target_needs(run: Any, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from onnxfix.engines import _tool
+
+    targets = ("-t", "trt7.1", "-t", "rtx1.7")
+    monkeypatch.setattr(_tool, "builds_for", lambda target: target == "rtx1.7")
+    steps = repair(run, "m.onnx", *targets).out.splitlines()[-2:]
+    assert steps == [
+        "Next: onnxfix build m.fixed.onnx --target rtx1.7",
+        "or:   where TensorRT 5.1 is, and where TensorRT 7.1 is: trtexec --onnx=m.fixed.onnx",
+    ]
+    monkeypatch.setattr(_tool, "builds_for", lambda target: False)
+    assert "where TensorRT-RTX 1.7 is installed: onnxfix build m.fixed.onnx" in repair(run, "m.onnx", *targets).out
+
+
+def test_next_explains_the_operator_that_is_not_taken(run: Any, model: Path, fake_api: FakeApi) -> None:
+    fake_api.status, fake_api.after = "declined", (finding("OFX101"),)
+    assert repair(run, "m.onnx").out.endswith("Next: onnxfix explain Resize\n")
+
+
+def test_a_suggested_command_allows_the_widest_level_once(run: Any, model: Path) -> None:
+    result = repair(run, "m.onnx", "--allow", "exact", "--allow", "equivalent,ofx701", "--dry-run")
+    assert result.out.endswith("Next: onnxfix repair m.onnx --target trt5.1 --allow OFX701 --allow equivalent\n")
 
 
 def test_a_wrong_allow_is_suggested_against(run: Any, model: Path) -> None:
