@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,9 @@ from onnxfix.errors import MissingToolError, UsageError
 
 if TYPE_CHECKING:
     from onnxfix.engines import BuildResult, ParseResult, ShapeRange
+
+# TensorRT is on the package index since this release.
+_FIRST_PACKAGED = 8
 
 
 @click.command(name="build", short_help="Build an engine from a model.")
@@ -56,7 +60,7 @@ def command(
     from onnxfix import engines
 
     profiles = _profiles(parse_shapes(shapes), smallest, usual, largest)
-    engine = _engine_of(target, engine)
+    engine = _engine_of(target, engine, model)
     state = current_state()
     show = state.progress()
     if show is not None:
@@ -93,7 +97,7 @@ def command(
     context.exit(exit_code)
 
 
-def _engine_of(target: str | None, engine: str | None) -> str | None:
+def _engine_of(target: str | None, engine: str | None, model: Path) -> str | None:
     """The engine that `target` asks for, checked against `--engine` and the release that is installed."""
     if target is None:
         return engine
@@ -104,12 +108,14 @@ def _engine_of(target: str | None, engine: str | None) -> str | None:
     name = "tensorrt-rtx" if wanted.family == "rtx" else "tensorrt"
     if engine not in (None, name):
         raise UsageError(f"--target {target} is a release of {name}, --engine says {engine}")
-    tool = choose(name)
-    version = tool.version()
     release = wanted.id.removeprefix(wanted.family).split("-")[0]
-    if version and not f"{version}.".startswith(f"{release}."):
+    if wanted.family == "trt" and int(release.split(".")[0]) < _FIRST_PACKAGED:
+        onnx = shlex.quote(str(model))
+        raise MissingToolError(f"TensorRT {release} is no Python package; on the device that has it: trtexec --onnx={onnx}")
+    tool = choose(name)
+    if not tool.is_release(wanted.id):
         hint = f"pip install '{tool.name}=={release}.*', or leave --target out"
-        raise MissingToolError(f"{tool.title} {version} is installed, not {release}; {hint}")
+        raise MissingToolError(f"{tool.title} {tool.version()} is installed, not {release}; {hint}")
     return name
 
 
