@@ -9,12 +9,12 @@ import click
 
 from onnxfix.cli._files import expand, failed, open_or_skip, worst
 from onnxfix.cli._options import parse_shapes
-from onnxfix.cli._settings import chosen_rules, chosen_targets
+from onnxfix.cli._settings import NO_TARGET, chosen_rules, chosen_targets
 from onnxfix.cli._state import State, current_state
 from onnxfix.errors import OnnxfixError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from onnxfix.config import Config
     from onnxfix.report.console import Line
@@ -34,7 +34,7 @@ _FORMATS = ("text", "concise", "grouped", "json")
     "targets",
     metavar="TARGET",
     multiple=True,
-    help="A release: trt5.1, 5.1, jetpack4.2, trt5.1..trt7.1, or all (repeatable). Without one, all releases are shown.",
+    help="A release: trt5.1, 5.1, jetpack4.2.2, trt5.1..trt7.1, or all (repeatable). Without one, all releases are shown.",
 )
 @click.option("--select", metavar="CODES", multiple=True, help="Only rules that begin so, e.g. OFX1,OFX401 (repeatable).")
 @click.option("--ignore", metavar="CODES", multiple=True, help="Not the rules that begin so (repeatable).")
@@ -54,6 +54,7 @@ _FORMATS = ("text", "concise", "grouped", "json")
 @click.option("--statistics", is_flag=True, help="Count the findings of each rule instead of listing them.")
 @click.option("--max-findings", metavar="N", type=click.IntRange(min=0), help="Show at most N for each model and target.")
 @click.option("--skip-pointers", is_flag=True, help="Pass over Git LFS pointers instead of failing.")
+@click.option("--require-target", is_flag=True, help="Fail where no target is set, as a commit hook has to.")
 @click.option("--show-config", is_flag=True, help="Print the settings that apply and where they come from, and stop.")
 @click.pass_context
 def command(
@@ -72,6 +73,7 @@ def command(
     statistics: bool,
     max_findings: int | None,
     skip_pointers: bool,
+    require_target: bool,
     show_config: bool,
 ) -> None:
     """Say which nodes of the models a TensorRT release cannot parse, why, since when it can, and what fixes it.
@@ -84,11 +86,15 @@ def command(
     chosen = chosen_targets(targets, config)
     selection = chosen_rules(config, select, ignore, extend_select)
     if show_config:
-        state.out().lines(_config_lines(config))
+        given = {"targets": tuple(target.id for target in chosen) if targets else ()}
+        given |= {"select": selection.select if select or extend_select else (), "ignore": selection.ignore if ignore else ()}
+        state.out().lines(_config_lines(config, given))
         return
     if not paths:
         raise UsageError("no path given; name a model, a folder, or - for standard input (see `onnxfix lint --help`)")
     matrix = not chosen
+    if matrix and require_target:
+        raise UsageError(NO_TARGET)
     if matrix:
         from onnxfix.targets import all_targets
 
@@ -222,10 +228,14 @@ class _Printer:
         return {"text": lint_lines, "concise": concise_lines, "grouped": grouped_lines}[self._form]
 
 
-def _config_lines(config: Config) -> list[Line]:
+def _config_lines(config: Config, given: Mapping[str, tuple[str, ...]]) -> list[Line]:
+    """Each setting with where it comes from; `given` are those of this command's own options."""
     import json
 
     from onnxfix.config import KEYS
 
-    files: list[Line] = [(f"# file: {file}",) for file in config.files] or [("# no configuration file",)]
-    return files + [(f"{key} = {json.dumps(list(getattr(config, key)))}  # {config.sources[key]}",) for key in KEYS]
+    lines: list[Line] = [(f"# file: {file}",) for file in config.files] or [("# no configuration file",)]
+    for key in KEYS:
+        value, source = (given[key], "command line") if given[key] else (getattr(config, key), config.sources[key])
+        lines.append((f"{key} = {json.dumps(list(value))}  # {source}",))
+    return lines

@@ -13,7 +13,7 @@ import click
 from onnxfix import __version__
 from onnxfix.cli._files import STDIN, expand, failed, open_or_skip, worst
 from onnxfix.cli._options import parse_shapes, read_inputs
-from onnxfix.cli._settings import chosen_rules, chosen_targets
+from onnxfix.cli._settings import NO_TARGET, chosen_rules, chosen_targets
 from onnxfix.cli._state import State, current_state
 from onnxfix.errors import OnnxfixError, UsageError
 
@@ -147,10 +147,7 @@ def command(
         raise UsageError("--no-backup has a meaning only with --in-place")
     chosen = chosen_targets(targets, config)
     if not chosen:
-        raise UsageError(
-            'no target: name the release to repair for, such as --target trt5.1, or set targets = ["trt5.1"] in onnxfix.toml; '
-            "`onnxfix targets` lists them"
-        )
+        raise UsageError(NO_TARGET)
     from onnxfix.api import RepairOptions
     from onnxfix.rules.select import check_prefixes
 

@@ -244,6 +244,17 @@ def test_show_config_says_where_settings_come_from(run: Any, folder: Path, monke
     ]
 
 
+def test_show_config_shows_what_the_command_line_says(run: Any, folder: Path) -> None:
+    (folder / "onnxfix.toml").write_text('targets = ["trt5.1"]\nselect = ["OFX1"]')
+    result = run("lint", "--show-config", "-t", "rtx", "--ignore", "ofx2,OFX7", "--extend-select", "OFX3")
+    assert result.out.splitlines()[1:] == [
+        'targets = ["rtx1.7"]  # command line',
+        'select = ["OFX1", "OFX3"]  # command line',
+        'ignore = ["OFX2", "OFX7"]  # command line',
+    ]
+    assert run("lint", "--show-config", "--isolated").out.splitlines()[:2] == ["# no configuration file", "targets = []  # default"]
+
+
 def test_no_path_is_a_usage_error(run: Any, folder: Path) -> None:
     result = run("lint", "-t", "trt5.1")
     assert result.code == 2
