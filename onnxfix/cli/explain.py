@@ -24,13 +24,13 @@ _OPERATORS_SHOWN = 6
 @click.option("-t", "--target", "targets", metavar="TARGET", multiple=True, help="Only these releases (repeatable).")
 @click.option("-f", "--output-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def command(what: str, targets: tuple[str, ...], output_format: str) -> None:
-    r"""Explain a rule (OFX401, resize-mode), an operator (Resize), or what a parser said.
+    """Explain a rule (OFX401, resize-mode), an operator (Resize), or what a parser said.
 
     \b
     onnxfix explain OFX401
     onnxfix explain Resize --target trt5.1..trt7.1
     onnxfix explain "Assertion failed: axis >= 0 && axis < nbDims"
-    """
+    """  # noqa: D301  # click wants the character itself
     state = current_state()
     from onnxfix.report import reference
     from onnxfix.rules.rule import find_rule
