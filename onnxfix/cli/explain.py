@@ -55,7 +55,9 @@ def command(what: str, targets: tuple[str, ...], output_format: str) -> None:
         if not matches:
             raise UsageError(_nothing(what))
         entry = {"kind": "message", "matches": [_match_entry(match) for match in matches]}
-        for match in matches:
+        for number, match in enumerate(matches):
+            if not match.exact and (number == 0 or matches[number - 1].exact):
+                lines += [("nearest on record:" if number == 0 else "like it on record:",), ()]
             lines += [*_match_lines(match), ()]
         lines.pop()
     if output_format == "json":
@@ -99,6 +101,7 @@ def _match_entry(match: Match) -> dict[str, Any]:
     return {
         "message": match.message,
         "score": round(match.score, 3),
+        "exact": match.exact,
         "rule": match.rule,
         "operators": list(match.operators),
         "targets": list(match.targets),

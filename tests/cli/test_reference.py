@@ -72,6 +72,28 @@ def test_a_parser_message_leads_to_its_rule(run: Any, message: str) -> None:
         assert run("explain", message).out.splitlines()[1] == "  said by trt5.1 of Gather"
 
 
+@pytest.mark.parametrize(
+    ("message", "exact"),
+    [
+        (AXIS, True),
+        ("axis >= 0  && axis < nbDims", True),
+        (f"[8] Assertion failed: {AXIS}", True),
+        ("No importer registered for op: Foo", True),
+        ("ERROR: ModelImporter.cpp:92: No importer registered for op: Mish.", True),
+        ("Assertion failed: axis >= 0 && axis < maxDims", False),
+        ("Assertion failed: axis == 10", False),
+        ("Assertion failed: mode == cubic && alpha == 1", False),
+    ],
+)
+def test_a_message_that_is_only_like_one_on_record_is_told_so(run: Any, message: str, exact: bool) -> None:
+    result = run("explain", message)
+    if result.code == 0:
+        assert ("nearest on record:" in result.out) != exact
+        assert run("explain", message, "-f", "json").json["matches"][0]["exact"] is exact
+    else:
+        assert not exact
+
+
 def test_a_message_about_an_operator_names_that_operator_only(run: Any) -> None:
     matches = run("explain", "No importer registered for op: Mish", "-f", "json").json["matches"]
     assert [match["message"] for match in matches] == ["No importer registered for op: Mish"]
