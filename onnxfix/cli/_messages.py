@@ -92,7 +92,7 @@ def _is_piece(asked: str, message: str) -> bool:
     """Whether the message stands in what was asked, or that in the message: users cut messages short."""
     short, known = (" ".join(text.lower().split()).strip(" .\"'`") for text in (_PREAMBLE.sub("", asked), message))
     inner, outer = (known, short) if len(known) <= len(short) else (short, known)
-    return len(_words(inner)) > 1 and re.search(rf"(?<!\w){re.escape(inner)}(?!\w)", outer) is not None
+    return inner == outer or (len(_words(inner)) > 1 and re.search(rf"(?<!\w){re.escape(inner)}(?!\w)", outer) is not None)
 
 
 def find_messages(asked: str, limit: int = 3) -> list[Match]:

@@ -42,7 +42,7 @@ def command(what: str, targets: tuple[str, ...], output_format: str) -> None:
     lines: list[Line] = []
     if rule is not None:
         entry = {"kind": "rule", **reference.rule_entry(rule)}
-        lines = reference.rule_lines(rule)
+        lines = reference.rule_lines(rule, chosen)
     elif operators:
         entry = {"kind": "operator", "operators": [reference.operator_entry(*key, chosen) for key in operators]}
         for key in operators:

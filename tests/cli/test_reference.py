@@ -152,6 +152,20 @@ def test_one_target_shows_its_facts_and_operators(run: Any) -> None:
     assert "Resize" in run("targets", "trt5.1").out
 
 
+def test_a_target_and_its_rule_say_what_becomes_of_operators_without_a_record(run: Any) -> None:
+    refused = "every other operator is refused: the parser has no importer for it"
+    assert f"\n{refused} (OFX101)\n" in run("targets", "trt5.1").out
+    assert "every other operator needs a plugin of that name (OFX103)" in run("targets", "trt7.1").out
+    page = run("explain", "OFX101", "-t", "trt5.1").out
+    assert "and every operator that `onnxfix targets trt5.1` does not list" in page
+    assert "trt7.1  " not in page
+    assert "does not list" not in run("explain", "OFX101", "-t", "trt7.1").out
+    for target in all_targets():
+        listed = [op for names in run("targets", target.id, "-f", "json").json["operators"].values() for op in names]
+        assert set(target.registered or ()) <= set(listed)
+        assert len(listed) == len(set(listed))
+
+
 def test_two_targets_show_what_changed(run: Any) -> None:
     entry = run("targets", "trt5.1", "trt7.1", "-f", "json").json
     assert entry["facts"]["batch"] == ["implicit", "explicit"]
