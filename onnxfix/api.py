@@ -95,6 +95,7 @@ def repair_model(
     options = options or RepairOptions()
     proto = loaded.proto
     check_shapes(proto, options.shapes)
+    check_shapes(proto, {name: array.shape for name, array in (options.inputs or {}).items()}, "the inputs given")
     check_opsets(proto, str(loaded.path))
     check_external(proto, loaded.base_dir)
     info = model_info(loaded, ModelView(proto))

@@ -12,7 +12,7 @@ import click
 
 from onnxfix import __version__
 from onnxfix.cli._files import STDIN, expand, failed, open_or_skip, worst
-from onnxfix.cli._options import parse_shapes, read_inputs
+from onnxfix.cli._options import check_inputs, parse_shapes, read_inputs
 from onnxfix.cli._settings import NO_TARGET, chosen_rules, chosen_targets
 from onnxfix.cli._state import State, current_state
 from onnxfix.errors import OnnxfixError, UsageError
@@ -36,6 +36,7 @@ class _Run:
     state: State
     targets: tuple[Target, ...]
     options: RepairOptions
+    inputs_file: str | None
     output: _Output
     models: tuple[str, ...]
     words: tuple[str, ...]
@@ -176,7 +177,7 @@ def command(
 
     repeated = (("--shape", shapes), ("--allow", allow), ("--only", only), ("--skip", skip))
     words = tuple(word for name, values in repeated for value in values for word in (name, value))
-    run = _Run(state, chosen, options, where, tuple(names), words, skip_pointers, output_format == "text")
+    run = _Run(state, chosen, options, inputs_file, where, tuple(names), words, skip_pointers, output_format == "text")
     entries: list[dict[str, Any]] = []
     codes = []
     for file in files:
@@ -297,6 +298,7 @@ def _repair(file: str, run: _Run) -> tuple[int, dict[str, Any] | None]:
     target = output.of(file, several=len(run.models) > 1)
     if not output.dry:
         _check_output(loaded, target, output, run.models)
+    check_inputs(loaded.proto, run.options.inputs, run.inputs_file)
     progress = state.progress()
     try:
         report, data = repair_model(loaded, run.targets, run.options, progress)

@@ -267,6 +267,21 @@ def test_wrong_options_are_one_line(run: Any, model: Path, words: list[str]) -> 
     assert files(model.parent) == {"m.onnx"}
 
 
+@pytest.mark.parametrize(
+    ("array", "said"),
+    [
+        ({"x": (1, 3, 5, 5)}, "k.npz: input 'x' is 1x3x4x4, which 1x3x5x5 does not fit"),
+        ({"x": (1, 3)}, "k.npz: input 'x' is 1x3x4x4, which 1x3 does not fit"),
+        ({"img": (1, 3, 4, 4)}, "k.npz: the model has no input 'img'; its inputs are x"),
+    ],
+)
+def test_inputs_that_do_not_fit_name_their_file(run: Any, model: Path, array: dict[str, tuple[int, ...]], said: str) -> None:
+    np.savez(model.parent / "k.npz", **{name: np.zeros(shape, np.float32) for name, shape in array.items()})
+    for command in (["repair", "-t", "trt5.1", "m.onnx"], ["verify", "m.onnx", "m.onnx"]):
+        result = run(*command, "--inputs", "k.npz")
+        assert (result.code, result.err) == (2, f"error: {said}\n")
+
+
 def test_a_hook_fails_when_it_changed_a_file(run: Any, model: Path, fake_api: FakeApi) -> None:
     hook = ("--in-place", "--no-backup", "--allow", "exact", "--exit-non-zero-on-fix", "--skip-pointers")
     (model.parent / "pointer.onnx").write_bytes(POINTER)
