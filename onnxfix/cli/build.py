@@ -94,6 +94,8 @@ def command(
         click.echo(json.dumps(report, indent=2))
     else:
         state.out().lines((line,) for line in _lines(model, parsed, built))
+        if built is not None and built.verdict == "built" and built.note:
+            state.note(f"note: {built.note}")
     context.exit(exit_code)
 
 
@@ -172,4 +174,4 @@ def _lines(model: Path, parsed: ParseResult, built: BuildResult | None) -> list[
         return [*lines, f"the builder {how}; no engine was written", *(f"  {message}" for message in built.messages)]
     home = "the GPU here" if not built.sm else "compute capability " + ", ".join(f"{s[:-1]}.{s[-1]}" for s in built.sm)
     lines.append(f"built {built.output}: {built.size} bytes in {built.seconds:.2f} s, for {home}")
-    return [*lines, f"note: {built.note}"] if built.note else lines
+    return lines

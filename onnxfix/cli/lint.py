@@ -162,6 +162,7 @@ class _Printer:
         self._statistics = statistics
         self._entries: list[dict[str, Any]] = []
         self._lines: list[Line] = []
+        self._unreadable = 0
 
     def add(self, report: LintReport) -> None:
         """Show a model's report."""
@@ -181,7 +182,8 @@ class _Printer:
                 self._state.note(f"note: {report.model.path}: {text}")
 
     def unreadable(self, path: str, error: str) -> None:
-        """Keep the file's place in JSON."""
+        """Count the file, and keep its place in JSON."""
+        self._unreadable += 1
         if self._form == "json":
             from onnxfix.report.json import unreadable
 
@@ -208,6 +210,11 @@ class _Printer:
                 from onnxfix.report.text import statistics_lines
 
                 self._put(statistics_lines(self.reports, self._view))
+            elif self._form != "concise" and not self._state.quiet:
+                from onnxfix.report.text import lint_summary
+
+                counts = lint_summary(self.reports, self._unreadable)
+                self._put([(), *((line,) for line in counts)] if counts else [])
             text = plain(self._lines)
         if self._output is not None:
             from onnxfix.model.load import write_bytes

@@ -194,6 +194,11 @@ def command(
         if entry is not None:
             entries.append(entry)
     code = worst(codes)
+    if run.show and len(entries) > 1 and not state.quiet:
+        from onnxfix.report.text import summary
+
+        outcomes = [entry["repair"]["status"] if "repair" in entry else "failed" for entry in entries]
+        state.out().line((summary(len(entries), ["fine" if outcome == "clean" else outcome for outcome in outcomes]),))
     if output_format == "json" or report_file is not None:
         from onnxfix.model.load import write_bytes
         from onnxfix.report.json import document, dumps

@@ -71,6 +71,22 @@ def hidden_text(findings: Sequence[Finding], view: View) -> str:
     return f"{counts(findings) or count(len(findings), 'finding')} hidden{by}: {codes}" if findings else ""
 
 
+def summary(number: int, outcomes: Iterable[str]) -> str:
+    """`5 models: 3 repaired, 2 declined`, the most frequent first."""
+    return f"{count(number, 'model')}: " + ", ".join(f"{many} {what}" for what, many in Counter(outcomes).most_common())
+
+
+def lint_summary(reports: Sequence[LintReport], unreadable: int) -> list[str]:
+    """A line for each target: how many of several models have which verdict."""
+    number = len(reports) + unreadable
+    verdicts: dict[str, list[str]] = {}
+    for report in reports if number > 1 else ():
+        for target in report.targets:
+            verdicts.setdefault(target.target, []).append(target.verdict.value)
+    bad = ["unreadable"] * unreadable
+    return [f"{target}  {summary(number, [*found, *bad])}" for target, found in verdicts.items()]
+
+
 def _shown(findings: Iterable[Finding], view: View) -> list[Finding]:
     return [finding for finding in findings if finding.severity.rank >= view.minimum.rank]
 

@@ -164,6 +164,17 @@ def test_severity_hides_but_still_counts(run: Any, models: Path) -> None:
     assert "1 warning" in result.out
 
 
+def test_several_models_are_summed_up(run: Any, models: Path) -> None:
+    result = run("lint", "-t", "trt5.1", "-t", "trt7.1", "good.onnx", "bad.onnx", "missing.onnx")
+    assert result.out.splitlines()[-3:] == [
+        "",
+        "trt5.1  3 models: 1 likely, 1 blocked, 1 unreadable",
+        "trt7.1  3 models: 1 likely, 1 blocked, 1 unreadable",
+    ]
+    for arguments in (["good.onnx"], ["-q", "good.onnx", "bad.onnx"], ["-f", "concise", "good.onnx", "bad.onnx"]):
+        assert "models: " not in run("lint", "-t", "trt5.1", *arguments).out
+
+
 def test_max_findings_says_what_it_leaves_out(run: Any, models: Path) -> None:
     result = run("lint", "-t", "trt5.1", "--max-findings", "1", "bad.onnx")
     assert "Mish" not in result.out

@@ -165,6 +165,15 @@ def test_the_worst_outcome_of_several_models_counts(run: Any, model: Path, fake_
     assert "n.onnx" in result.out
 
 
+def test_several_models_are_summed_up(run: Any, model: Path, fake_api: FakeApi) -> None:
+    save(model.parent / "n.onnx")
+    assert repair(run, "m.onnx", "n.onnx", "missing.onnx").out.endswith("\n\n3 models: 2 repaired, 1 failed\n")
+    fake_api.status = "clean"
+    assert repair(run, "m.onnx", "n.onnx").out.endswith("\n\n2 models: 2 fine\n")
+    for arguments in (["m.onnx"], ["-q", "m.onnx", "n.onnx"], ["-f", "json", "m.onnx", "n.onnx"]):
+        assert "models: " not in repair(run, *arguments).out
+
+
 def test_several_models_go_to_a_folder(run: Any, model: Path) -> None:
     save(model.parent / "n.onnx")
     assert repair(run, "m.onnx", "n.onnx", "-o", "fixed").code == 0
