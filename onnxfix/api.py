@@ -14,6 +14,7 @@ from onnxfix.rewrites.catalogue import REWRITES, Applicability
 from onnxfix.rewrites.options import RepairOptions
 from onnxfix.rules.engine import lint
 from onnxfix.rules.finding import Severity, verdict_of
+from onnxfix.targets import Target, find_targets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from onnxfix.model.load import LoadedModel
     from onnxfix.rules.finding import Finding
     from onnxfix.rules.select import Selection
-    from onnxfix.targets import Target
     from onnxfix.verify.prove import Proof
 
 
@@ -48,7 +48,7 @@ def model_info(loaded: LoadedModel, view: ModelView) -> ModelInfo:
 
 def lint_model(
     loaded: LoadedModel,
-    targets: Sequence[Target],
+    targets: Sequence[Target | str],
     *,
     selection: Selection | None = None,
     shapes: Mapping[str, tuple[int, ...]] | None = None,
@@ -56,8 +56,9 @@ def lint_model(
     """Findings of one model for each target; weights in external files are not read.
 
     Raises:
-        ModelError: the graph is no graph (cyclic, a value made twice). UsageError: a shape that does not fit.
+        ModelError: the graph is no graph (cyclic, a value made twice). UsageError: an unknown target, or a shape that does not fit.
     """
+    targets = _found(targets)
     check_shapes(loaded.proto, shapes or {})
     check_opsets(loaded.proto, str(loaded.path))
     view = ModelView(freeze(loaded.proto, shapes or {})[0])
@@ -71,23 +72,31 @@ def lint_model(
     return LintReport(model_info(loaded, view), tuple(reports))
 
 
+def _found(targets: Sequence[Target | str]) -> tuple[Target, ...]:
+    given = [targets] if isinstance(targets, (str, Target)) else targets
+    return tuple(dict.fromkeys(each for item in given for each in (find_targets(item) if isinstance(item, str) else (item,))))
+
+
 def _target_report(target: Target, findings: list[Finding], hidden: Sequence[Finding] = ()) -> TargetReport:
     return TargetReport(target.id, target.title, verdict_of(findings), tuple(findings), tuple(hidden))
 
 
 def repair_model(
     loaded: LoadedModel,
-    targets: Sequence[Target],
+    targets: Sequence[Target | str],
     options: RepairOptions | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> tuple[RepairReport, bytes | None]:
     """Rewrite what the targets cannot parse, prove the result, and return it with what was done.
+
+    A target may be given by its id, such as `trt5.1`.
 
     The bytes are what may be written: those of the file itself where nothing was to do, None where nothing may be written.
 
     Raises:
         ModelError: the model cannot be read as a graph, or its external data is missing. UsageError: an option does not fit.
     """
+    targets = _found(targets)
     from onnxfix.rewrites._driver import Driver
     from onnxfix.rewrites._ledger import ledger
     from onnxfix.rewrites._proof import prove_repair
