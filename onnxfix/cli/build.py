@@ -166,7 +166,9 @@ def _lines(model: Path, parsed: ParseResult, built: BuildResult | None) -> list[
             where = f"graph/node[{error.node}] {error.op_type} {error.name}".rstrip() if error.node >= 0 else "model"
             lines.append(f"  {where}: {error.code} {error.message}")
         return lines if parsed.errors else lines + [f"  {message}" for message in parsed.messages]
-    lines = [f"{model}: parsed by {title}, {parsed.layers} layers"]
+    from onnxfix.report.text import count
+
+    lines = [f"{model}: parsed by {title}, {count(parsed.layers, 'layer')}"]
     if built is None:
         return lines
     if built.verdict != "built":

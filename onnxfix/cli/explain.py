@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import re
 from typing import TYPE_CHECKING, Any
@@ -86,14 +87,14 @@ def _operators(what: str) -> list[tuple[str, str]]:
 
 def _nothing(what: str) -> str:
     from onnxfix.rules.rule import all_rules
-    from onnxfix.targets._files import suggest
 
     words = [name for rule in all_rules() for name in (rule.code, rule.name)]
     words += [op for _, op in recorded_operators()]
+    words += sorted({op for target in all_targets() for op in target.registered or ()})
     by_lower = {word.lower(): word for word in words}
-    hint = suggest(what.lower(), by_lower)
-    for lower, word in by_lower.items():
-        hint = hint.replace(f"'{lower}'", f"'{word}'")
+    # Names of operators are short: a third of other letters is another name.
+    close = difflib.get_close_matches(what.lower(), by_lower, n=1, cutoff=0.8)
+    hint = f"; did you mean {by_lower[close[0]]!r}?" if close else ""
     return f"{what!r} is no rule, no operator, and like no parser message on record{hint}"
 
 

@@ -369,6 +369,7 @@ def _backup(model: Path, data: bytes) -> Path:
 def _stamped(data: bytes, report: RepairReport) -> bytes:
     """The model with its provenance in `metadata_props`; no time, so that two runs give the same bytes."""
     from onnxfix.model.load import parse_model, serialize
+    from onnxfix.report.text import count
 
     proto = parse_model(data, report.model.path)
     proof = report.proof
@@ -377,7 +378,7 @@ def _stamped(data: bytes, report: RepairReport) -> bytes:
         "onnxfix.source_sha256": report.model.sha256,
         "onnxfix.targets": " ".join(target.target for target in report.before),
         "onnxfix.rules": " ".join(sorted({fix.rule for fix in report.applied})),
-        "onnxfix.verified": "no" if proof is None else f"{proof.samples} samples, seed {proof.seed}",
+        "onnxfix.verified": "no" if proof is None else f"{count(proof.samples, 'sample')}, seed {proof.seed}",
     }
     others = {item.key: item.value for item in proto.metadata_props if item.key not in stamp}
     del proto.metadata_props[:]

@@ -103,7 +103,9 @@ def _counter(show: Callable[[str], None]) -> Callable[[int, int], None]:
 
 
 def _lines(first: Path, second: Path, proof: Proof, metric: str | None) -> list[str]:
-    lines = [f"{escape(str(first))} against {escape(str(second))}: {proof.samples} samples, seed {proof.seed}"]
+    from onnxfix.report.text import count
+
+    lines = [f"{escape(str(first))} against {escape(str(second))}: {count(proof.samples, 'sample')}, seed {proof.seed}"]
     lines += [f"  {_line(output, metric)}" for output in proof.outputs]
     if proof.note:
         lines.append(f"note: {escape(proof.note)}")

@@ -114,7 +114,7 @@ class Driver:
         facts, state.findings, state.shadowed = self.first
         seen = {_digest(state.model)}
         for number in range(1, self.options.max_passes + 1):
-            self.progress(f"pass {number}: {len(state.findings)} findings")
+            self.progress(f"pass {number}: {len(state.findings)} finding{'' if len(state.findings) == 1 else 's'}")
             names = Names(state.model)
             batch, state.declined = self._choose(state, facts, names)
             if not batch or (limit is not None and len(state.keys) >= limit):

@@ -132,6 +132,10 @@ def test_a_fault_that_needs_consent_is_told_where_nothing_else_is_wrong(run: Any
     assert "3 of 3 errors repairable, of which 1 with --allow OFX701." in run("lint", "-t", "trt5.1", "m.onnx").out
 
 
+def test_one_sample_is_no_plural(run: Any, model: Path) -> None:
+    assert ": 1 sample, seed 0" in run("verify", "m.onnx", "m.onnx", "--samples", "1").out
+
+
 def test_the_matrix_names_the_oldest_release_that_is_likely(run: Any, model: Path) -> None:
     result = run("lint", "m.onnx")
     assert result.code == 0

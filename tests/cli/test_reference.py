@@ -105,12 +105,21 @@ def test_a_message_known_from_a_rule_page_is_found(run: Any) -> None:
     assert matches[0]["rule"] in ("OFX010", "OFX304")
 
 
-@pytest.mark.parametrize(("what", "meant"), [("Resze", "'Resize'"), ("OFX40", "'OFX40"), ("resize-mod", "'resize-mode'")])
+@pytest.mark.parametrize(
+    ("what", "meant"), [("Resze", "'Resize'"), ("Expnd", "'Expand'"), ("OFX40", "'OFX40"), ("resize-mod", "'resize-mode'")]
+)
 def test_an_unknown_word_is_suggested_against(run: Any, what: str, meant: str) -> None:
     result = run("explain", what)
     assert result.code == 2
     assert f"did you mean {meant}" in result.err
     assert result.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("what", ["Foo", "Grid", "soft"])
+def test_only_close_names_are_suggested(run: Any, what: str) -> None:
+    result = run("explain", what)
+    assert result.code == 2
+    assert "did you mean" not in result.err
 
 
 def test_words_that_are_no_message_are_not_explained(run: Any) -> None:
