@@ -28,12 +28,16 @@ class ModelInfo:
 
 @dataclass(frozen=True, slots=True)
 class TargetReport:
-    """Findings of one model for one target, in the order in which the parser would meet them."""
+    """Findings of one model for one target, in the order in which the parser would meet them.
+
+    `hidden` are those of rules that the selection leaves out: the verdict does not count them.
+    """
 
     target: str
     title: str
     verdict: Verdict
     findings: tuple[Finding, ...]
+    hidden: tuple[Finding, ...] = ()
 
     def count(self, severity: str) -> int:
         """How many findings have that severity."""
@@ -131,6 +135,11 @@ class RepairReport:
     def remaining(self) -> int:
         """Errors that are left."""
         return sum(report.count("error") for report in self.after)
+
+    @property
+    def warnings(self) -> int:
+        """Warnings that are left."""
+        return sum(report.count("warning") for report in self.after)
 
     @property
     def introduced(self) -> int:

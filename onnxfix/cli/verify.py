@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from onnxfix.cli._options import parse_shapes, read_inputs
+from onnxfix.cli._options import check_inputs, parse_shapes, read_inputs
 from onnxfix.cli._state import current_state
 from onnxfix.report.console import escape
 
@@ -60,13 +60,15 @@ def command(
 
     shape_of = parse_shapes(shapes)
     before, after = load_model(first), load_model(second)
+    inputs = read_inputs(inputs_file) if inputs_file is not None else None
+    check_inputs(before.proto, inputs, inputs_file)
     given: dict[str, Any] = {
         "base_dir": before.base_dir,
         "after_base_dir": after.base_dir,
         "samples": samples,
         "seed": seed,
         "shapes": shape_of,
-        "inputs": read_inputs(inputs_file) if inputs_file is not None else None,
+        "inputs": inputs,
         "rtol": rtol,
         "atol": atol,
     }

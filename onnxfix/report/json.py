@@ -6,6 +6,7 @@ import json
 import math
 import re
 import sys
+from collections import Counter
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -146,13 +147,15 @@ def _model(info: ModelInfo) -> dict[str, Any]:
 
 def _target(report: TargetReport) -> dict[str, Any]:
     counts = {severity: report.count(severity) for severity in ("error", "warning", "info")}
-    return {
+    hidden = dict(Counter(finding.code for finding in report.hidden))
+    entry = {
         "id": report.target,
         "title": report.title,
         "verdict": report.verdict.value,
         "accepted_but_wrong": len(wrong_nodes(report)),
         "counts": counts,
     }
+    return entry | ({"hidden": hidden} if hidden else {})
 
 
 def _finding(finding: Finding, *, applied: bool | None = None, declined: Iterable[DeclinedFix] = ()) -> dict[str, Any]:
