@@ -14,14 +14,15 @@ from onnxfix.rewrites.catalogue import REWRITES, Applicability
 from onnxfix.rewrites.options import RepairOptions
 from onnxfix.rules.engine import lint
 from onnxfix.rules.finding import Severity, verdict_of
+from onnxfix.targets import Target, find_targets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from onnxfix.errors import OnnxfixError
     from onnxfix.model.load import LoadedModel
     from onnxfix.rules.finding import Finding
     from onnxfix.rules.select import Selection
-    from onnxfix.targets import Target
     from onnxfix.verify.prove import Proof
 
 
@@ -48,7 +49,7 @@ def model_info(loaded: LoadedModel, view: ModelView) -> ModelInfo:
 
 def lint_model(
     loaded: LoadedModel,
-    targets: Sequence[Target],
+    targets: Sequence[Target | str],
     *,
     selection: Selection | None = None,
     shapes: Mapping[str, tuple[int, ...]] | None = None,
@@ -56,8 +57,9 @@ def lint_model(
     """Findings of one model for each target; weights in external files are not read.
 
     Raises:
-        ModelError: the graph is no graph (cyclic, a value made twice). UsageError: a shape that does not fit.
+        ModelError: the graph is no graph (cyclic, a value made twice). UsageError: an unknown target, or a shape that does not fit.
     """
+    targets = _found(targets)
     check_shapes(loaded.proto, shapes or {})
     check_opsets(loaded.proto, str(loaded.path))
     view = ModelView(freeze(loaded.proto, shapes or {})[0])
@@ -65,34 +67,46 @@ def lint_model(
     reports = []
     for target in targets:
         findings = lint(view, facts, target)
-        reports.append(_target_report(target, findings if selection is None else selection.apply(findings)))
+        counting = findings if selection is None else selection.apply(findings)
+        hidden = [] if selection is None else [finding for finding in findings if finding.code not in selection]
+        reports.append(_target_report(target, counting, hidden))
     return LintReport(model_info(loaded, view), tuple(reports))
 
 
-def _target_report(target: Target, findings: list[Finding]) -> TargetReport:
-    return TargetReport(target.id, target.title, verdict_of(findings), tuple(findings))
+def _found(targets: Sequence[Target | str]) -> tuple[Target, ...]:
+    given = [targets] if isinstance(targets, (str, Target)) else targets
+    return tuple(dict.fromkeys(each for item in given for each in (find_targets(item) if isinstance(item, str) else (item,))))
+
+
+def _target_report(target: Target, findings: list[Finding], hidden: Sequence[Finding] = ()) -> TargetReport:
+    return TargetReport(target.id, target.title, verdict_of(findings), tuple(findings), tuple(hidden))
 
 
 def repair_model(
     loaded: LoadedModel,
-    targets: Sequence[Target],
+    targets: Sequence[Target | str],
     options: RepairOptions | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> tuple[RepairReport, bytes | None]:
     """Rewrite what the targets cannot parse, prove the result, and return it with what was done.
+
+    A target may be given by its id, such as `trt5.1`.
 
     The bytes are what may be written: those of the file itself where nothing was to do, None where nothing may be written.
 
     Raises:
         ModelError: the model cannot be read as a graph, or its external data is missing. UsageError: an option does not fit.
     """
+    targets = _found(targets)
     from onnxfix.rewrites._driver import Driver
     from onnxfix.rewrites._ledger import ledger
     from onnxfix.rewrites._proof import prove_repair
+    from onnxfix.verify.run import CannotRunError
 
     options = options or RepairOptions()
     proto = loaded.proto
     check_shapes(proto, options.shapes)
+    check_shapes(proto, {name: array.shape for name, array in (options.inputs or {}).items()}, "the inputs given")
     check_opsets(proto, str(loaded.path))
     check_external(proto, loaded.base_dir)
     info = model_info(loaded, ModelView(proto))
@@ -102,23 +116,23 @@ def repair_model(
     before = _reports(targets, driver.lint(proto)[1] if frozen_notes else first)
     state = driver.run()
     proof: Proof | None = None
-    reason = ""
+    wrong: OnnxfixError | None = None
+    faults: tuple[str, ...] = ()
     blocked = any(finding.severity is Severity.ERROR for finding in state.findings) and not options.partial
     if (state.applied or frozen_notes) and options.verify and not blocked:
-        state, proof, reason = prove_repair(driver, state)
-        open_faults = {finding.code for finding in first if _needs_consent(finding)} - options.consent
-        if reason and open_faults:
-            reason += f"; the file has faults that may be why: --allow {' --allow '.join(sorted(open_faults))} mends them"
-    after = _reports(targets, state.findings)
+        state, proof, wrong = prove_repair(driver, state)
+        if wrong is not None:
+            faults = tuple(sorted({finding.code for finding in first if _needs_consent(finding)} - options.consent))
+    after = _reports(targets, state.findings, driver.hidden(state.model))
     changed = bool(state.applied or frozen_notes)
     errors = sum(report.count("error") for report in after)
     fidelity = ledger(proto, state, tuple(frozen_notes)) if changed else None
     notes = tuple(f"froze {note}" for note in frozen_notes)
     if not options.verify and changed:
-        notes += ("not verified: --no-verify was given",)
+        notes += ("not verified",)
     status, data = "clean", loaded.data
     output: bytes | None = data
-    if reason:
+    if wrong is not None:
         status, output = "unproven", None
     elif errors:
         status, output = ("partial", serialize(state.model) if changed else data) if options.partial else ("declined", None)
@@ -135,7 +149,10 @@ def repair_model(
         fidelity=fidelity,
         proof=proof,
         notes=notes,
-        reason=reason,
+        reason=str(wrong) if wrong is not None else "",
+        detail=wrong.detail if isinstance(wrong, CannotRunError) else "",
+        faults=faults,
+        other_inputs=isinstance(wrong, CannotRunError) and wrong.other_inputs,
         diff=tuple(difference(proto, state.model)) if changed else (),
     )
     return report, output
@@ -145,8 +162,11 @@ def _needs_consent(finding: Finding) -> bool:
     return any(REWRITES[name].applicability is Applicability.CONSENT for name in finding.fixes)
 
 
-def _reports(targets: Sequence[Target], findings: list[Finding]) -> tuple[TargetReport, ...]:
-    return tuple(_target_report(target, [finding for finding in findings if finding.target == target.id]) for target in targets)
+def _reports(targets: Sequence[Target], findings: list[Finding], hidden: Sequence[Finding] = ()) -> tuple[TargetReport, ...]:
+    def of(target: Target, those: Sequence[Finding]) -> list[Finding]:
+        return [finding for finding in those if finding.target == target.id]
+
+    return tuple(_target_report(target, of(target, findings), of(target, hidden)) for target in targets)
 
 
 __all__ = ["RepairOptions", "check_shapes", "lint_model", "repair_model"]

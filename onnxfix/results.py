@@ -28,12 +28,16 @@ class ModelInfo:
 
 @dataclass(frozen=True, slots=True)
 class TargetReport:
-    """Findings of one model for one target, in the order in which the parser would meet them."""
+    """Findings of one model for one target, in the order in which the parser would meet them.
+
+    `hidden` are those of rules that the selection leaves out: the verdict does not count them.
+    """
 
     target: str
     title: str
     verdict: Verdict
     findings: tuple[Finding, ...]
+    hidden: tuple[Finding, ...] = ()
 
     def count(self, severity: str) -> int:
         """How many findings have that severity."""
@@ -98,7 +102,9 @@ class RepairReport:
     """What a repair did.
 
     `status` is `clean` (nothing to do, output identical), `repaired`, `partial` (proven, but errors remain), `declined` (errors
-    remain and nothing is written) or `unproven` (the numbers differ, nothing is written).
+    remain and nothing is written) or `unproven` (the numbers differ or nothing runs, nothing is written; `reason` says why, and
+    `detail` in the runtimes' own words). An unproven model may become provable with consent to fixes of the rules `faults`, or,
+    with `other_inputs`, on inputs of other shapes or values.
     """
 
     model: ModelInfo
@@ -114,6 +120,9 @@ class RepairReport:
     output_sha256: str = ""
     notes: tuple[str, ...] = ()
     reason: str = ""
+    detail: str = ""
+    faults: tuple[str, ...] = ()
+    other_inputs: bool = False
     diff: tuple[str, ...] = field(default=())
 
     @property
@@ -126,6 +135,11 @@ class RepairReport:
     def remaining(self) -> int:
         """Errors that are left."""
         return sum(report.count("error") for report in self.after)
+
+    @property
+    def warnings(self) -> int:
+        """Warnings that are left."""
+        return sum(report.count("warning") for report in self.after)
 
     @property
     def introduced(self) -> int:

@@ -22,13 +22,17 @@ _PREAMBLE = re.compile(r"^.*?(?=Assertion failed|No importer registered)", re.DO
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A known message that is like the one asked about; `score` is the part of it that was found, at most 1."""
+    """A known message that is like the one asked about.
+
+    `score` is the part of it that was found, at most 1; `exact` is true where one of the two is a piece of the other.
+    """
 
     message: str
     rule: str
     places: tuple[tuple[str, str], ...]
     evidence: str
     score: float
+    exact: bool
 
     @property
     def operators(self) -> tuple[str, ...]:
@@ -84,6 +88,13 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(word.lower() for word in _TOKEN.findall(text.replace("{op}", " ")))
 
 
+def _is_piece(asked: str, message: str) -> bool:
+    """Whether the message stands in what was asked, or that in the message: users cut messages short."""
+    short, known = (" ".join(text.lower().split()).strip(" .\"'`") for text in (_PREAMBLE.sub("", asked), message))
+    inner, outer = (known, short) if len(known) <= len(short) else (short, known)
+    return inner == outer or (len(_words(inner)) > 1 and re.search(rf"(?<!\w){re.escape(inner)}(?!\w)", outer) is not None)
+
+
 def find_messages(asked: str, limit: int = 3) -> list[Match]:
     """The known messages that `asked` contains or resembles, best first.
 
@@ -114,7 +125,9 @@ def find_messages(asked: str, limit: int = 3) -> list[Match]:
         chosen = of_named or members
         bonus = 0.05 * bool(of_named) + 0.01 * bool(chosen[0].target)
         places = tuple((member.target, member.op) for member in chosen)
-        matches.append((score + bonus, Match(message, rule, places, chosen[0].evidence, min(score, 1.0))))
-    matches.sort(key=lambda item: (-item[0], item[1].rule, item[1].message))
+        matches.append(
+            (score + bonus, Match(message, rule, places, chosen[0].evidence, min(score, 1.0), _is_piece(asked, message)))
+        )
+    matches.sort(key=lambda item: (not item[1].exact, -item[0], item[1].rule, item[1].message))
     best = matches[0][0] if matches else 0.0
     return [match for rank, match in matches[:limit] if rank > best - 0.25]

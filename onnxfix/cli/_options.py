@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any
 from onnxfix.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
+
+    import onnx
 
 
 def parse_shapes(values: tuple[str, ...], option: str = "--shape") -> dict[str, tuple[int, ...]]:
@@ -30,6 +33,13 @@ def parse_shapes(values: tuple[str, ...], option: str = "--shape") -> dict[str, 
             raise UsageError(f"{option} {value}: input {name} has a shape already")
         shapes[name] = tuple(int(size) for size in sizes)
     return shapes
+
+
+def check_inputs(model: onnx.ModelProto, inputs: Mapping[str, Any] | None, file: object) -> None:
+    """Raise UsageError, which names the file, where an array is of no input of the model or of another shape."""
+    from onnxfix.model.interface import check_shapes
+
+    check_shapes(model, {name: array.shape for name, array in (inputs or {}).items()}, str(file))
 
 
 def read_inputs(path: Path) -> dict[str, Any]:

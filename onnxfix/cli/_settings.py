@@ -11,6 +11,11 @@ if TYPE_CHECKING:
     from onnxfix.rules.select import Selection
     from onnxfix.targets import Target
 
+NO_TARGET = (
+    'no target: name the release, such as --target trt5.1, or set targets = ["trt5.1"] in onnxfix.toml; '
+    "`onnxfix targets` lists them"
+)
+
 
 def chosen_targets(given: tuple[str, ...], config: Config) -> tuple[Target, ...]:
     """The targets of `--target`, else of the configuration; empty where neither names one.

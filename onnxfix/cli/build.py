@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,9 @@ from onnxfix.errors import MissingToolError, UsageError
 
 if TYPE_CHECKING:
     from onnxfix.engines import BuildResult, ParseResult, ShapeRange
+
+# TensorRT is on the package index since this release.
+_FIRST_PACKAGED = 8
 
 
 @click.command(name="build", short_help="Build an engine from a model.")
@@ -54,7 +58,7 @@ def command(
     from onnxfix import engines
 
     profiles = _profiles(parse_shapes(shapes), smallest, usual, largest)
-    engine = _engine_of(target, engine)
+    engine = _engine_of(target, engine, model)
     state = current_state()
     show = state.progress()
     if show is not None:
@@ -85,10 +89,12 @@ def command(
         click.echo(dumps(document([entry], exit_code=exit_code)), nl=False)
     else:
         state.out().lines((line,) for line in _lines(model, parsed, built))
+        if built is not None and built.verdict == "built" and built.note:
+            state.note(f"note: {built.note}")
     context.exit(exit_code)
 
 
-def _engine_of(target: str | None, engine: str | None) -> str | None:
+def _engine_of(target: str | None, engine: str | None, model: Path) -> str | None:
     """The engine that `target` asks for, checked against `--engine` and the release that is installed."""
     if target is None:
         return engine
@@ -99,12 +105,14 @@ def _engine_of(target: str | None, engine: str | None) -> str | None:
     name = next(name for name in NAMES if tool(name).family == wanted.family)
     if engine not in (None, name):
         raise UsageError(f"--target {target} is a release of {name}, --engine says {engine}")
-    chosen = choose(name)
-    version = chosen.version()
     release = wanted.id.removeprefix(wanted.family).split("-")[0]
-    if version and not f"{version}.".startswith(f"{release}."):
+    if wanted.family == "trt" and int(release.split(".")[0]) < _FIRST_PACKAGED:
+        onnx = shlex.quote(str(model))
+        raise MissingToolError(f"TensorRT {release} is no Python package; on the device that has it: trtexec --onnx={onnx}")
+    chosen = choose(name)
+    if not chosen.is_release(wanted.id):
         hint = f"pip install '{chosen.name}=={release}.*', or leave --target out"
-        raise MissingToolError(f"{chosen.title} {version} is installed, not {release}; {hint}")
+        raise MissingToolError(f"{chosen.title} {chosen.version()} is installed, not {release}; {hint}")
     return name
 
 
@@ -155,7 +163,9 @@ def _lines(model: Path, parsed: ParseResult, built: BuildResult | None) -> list[
             where = f"graph/node[{error.node}] {error.op_type} {error.name}".rstrip() if error.node >= 0 else "model"
             lines.append(f"  {where}: {error.code} {error.message}")
         return lines if parsed.errors else lines + [f"  {message}" for message in parsed.messages]
-    lines = [f"{model}: parsed by {title}, {parsed.layers} layers"]
+    from onnxfix.report.text import count
+
+    lines = [f"{model}: parsed by {title}, {count(parsed.layers, 'layer')}"]
     if built is None:
         return lines
     if built.verdict != "built":
@@ -163,4 +173,4 @@ def _lines(model: Path, parsed: ParseResult, built: BuildResult | None) -> list[
         return [*lines, f"the builder {how}; no engine was written", *(f"  {message}" for message in built.messages)]
     home = "the GPU here" if not built.sm else "compute capability " + ", ".join(f"{s[:-1]}.{s[-1]}" for s in built.sm)
     lines.append(f"built {built.output}: {built.size} bytes in {built.seconds:.2f} s, for {home}")
-    return [*lines, f"note: {built.note}"] if built.note else lines
+    return lines

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import re
 from typing import TYPE_CHECKING, Any
@@ -25,13 +26,13 @@ _OPERATORS_SHOWN = 6
 @click.option("-t", "--target", "targets", metavar="TARGET", multiple=True, help="Only these releases (repeatable).")
 @click.option("-f", "--output-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def command(what: str, targets: tuple[str, ...], output_format: str) -> None:
-    r"""Explain a rule (OFX401, resize-mode), an operator (Resize), or what a parser said.
+    """Explain a rule (OFX401, resize-mode), an operator (Resize), or what a parser said.
 
     \b
     onnxfix explain OFX401
     onnxfix explain Resize --target trt5.1..trt7.1
     onnxfix explain "Assertion failed: axis >= 0 && axis < nbDims"
-    """
+    """  # noqa: D301  # click wants the character itself
     state = current_state()
     from onnxfix.report import reference
     from onnxfix.rules.rule import find_rule
@@ -43,7 +44,7 @@ def command(what: str, targets: tuple[str, ...], output_format: str) -> None:
     lines: list[Line] = []
     if rule is not None:
         entry = {"kind": "rule", **reference.rule_entry(rule)}
-        lines = reference.rule_lines(rule)
+        lines = reference.rule_lines(rule, chosen)
     elif operators:
         entry = {"kind": "operator", "operators": [reference.operator_entry(*key, chosen) for key in operators]}
         for key in operators:
@@ -56,7 +57,9 @@ def command(what: str, targets: tuple[str, ...], output_format: str) -> None:
         if not matches:
             raise UsageError(_nothing(what))
         entry = {"kind": "message", "matches": [_match_entry(match) for match in matches]}
-        for match in matches:
+        for number, match in enumerate(matches):
+            if not match.exact and (number == 0 or matches[number - 1].exact):
+                lines += [("nearest on record:" if number == 0 else "like it on record:",), ()]
             lines += [*_match_lines(match), ()]
         lines.pop()
     if output_format == "json":
@@ -85,14 +88,14 @@ def _operators(what: str) -> list[tuple[str, str]]:
 
 def _nothing(what: str) -> str:
     from onnxfix.rules.rule import all_rules
-    from onnxfix.targets._files import suggest
 
     words = [name for rule in all_rules() for name in (rule.code, rule.name)]
     words += [op for _, op in recorded_operators()]
+    words += sorted({op for target in all_targets() for op in target.registered or ()})
     by_lower = {word.lower(): word for word in words}
-    hint = suggest(what.lower(), by_lower)
-    for lower, word in by_lower.items():
-        hint = hint.replace(f"'{lower}'", f"'{word}'")
+    # Names of operators are short: a third of other letters is another name.
+    close = difflib.get_close_matches(what.lower(), by_lower, n=1, cutoff=0.8)
+    hint = f"; did you mean {by_lower[close[0]]!r}?" if close else ""
     return f"{what!r} is no rule, no operator, and like no parser message on record{hint}"
 
 
@@ -100,6 +103,7 @@ def _match_entry(match: Match) -> dict[str, Any]:
     return {
         "message": match.message,
         "score": round(match.score, 3),
+        "exact": match.exact,
         "rule": match.rule,
         "operators": list(match.operators),
         "targets": list(match.targets),

@@ -9,12 +9,12 @@ import click
 
 from onnxfix.cli._files import expand, failed, open_or_skip, worst
 from onnxfix.cli._options import parse_shapes
-from onnxfix.cli._settings import chosen_rules, chosen_targets
+from onnxfix.cli._settings import NO_TARGET, chosen_rules, chosen_targets
 from onnxfix.cli._state import State, current_state
 from onnxfix.errors import OnnxfixError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from onnxfix.config import Config
     from onnxfix.report.console import Line
@@ -34,7 +34,7 @@ _FORMATS = ("text", "concise", "grouped", "json")
     "targets",
     metavar="TARGET",
     multiple=True,
-    help="A release: trt5.1, 5.1, jetpack4.2, trt5.1..trt7.1, or all (repeatable). Without one, all releases are shown.",
+    help="A release: trt5.1, 5.1, jetpack4.2.2, trt5.1..trt7.1, or all (repeatable). Without one, all releases are shown.",
 )
 @click.option("--select", metavar="CODES", multiple=True, help="Only rules that begin so, e.g. OFX1,OFX401 (repeatable).")
 @click.option("--ignore", metavar="CODES", multiple=True, help="Not the rules that begin so (repeatable).")
@@ -54,6 +54,7 @@ _FORMATS = ("text", "concise", "grouped", "json")
 @click.option("--statistics", is_flag=True, help="Count the findings of each rule instead of listing them.")
 @click.option("--max-findings", metavar="N", type=click.IntRange(min=0), help="Show at most N for each model and target.")
 @click.option("--skip-pointers", is_flag=True, help="Pass over Git LFS pointers instead of failing.")
+@click.option("--require-target", is_flag=True, help="Fail where no target is set, as a commit hook has to.")
 @click.option("--show-config", is_flag=True, help="Print the settings that apply and where they come from, and stop.")
 @click.pass_context
 def command(
@@ -72,6 +73,7 @@ def command(
     statistics: bool,
     max_findings: int | None,
     skip_pointers: bool,
+    require_target: bool,
     show_config: bool,
 ) -> None:
     """Say which nodes of the models a TensorRT release cannot parse, why, since when it can, and what fixes it.
@@ -84,11 +86,15 @@ def command(
     chosen = chosen_targets(targets, config)
     selection = chosen_rules(config, select, ignore, extend_select)
     if show_config:
-        state.out().lines(_config_lines(config))
+        given = {"targets": tuple(target.id for target in chosen) if targets else ()}
+        given |= {"select": selection.select if select or extend_select else (), "ignore": selection.ignore if ignore else ()}
+        state.out().lines(_config_lines(config, given))
         return
     if not paths:
         raise UsageError("no path given; name a model, a folder, or - for standard input (see `onnxfix lint --help`)")
     matrix = not chosen
+    if matrix and require_target:
+        raise UsageError(NO_TARGET)
     if matrix:
         from onnxfix.targets import all_targets
 
@@ -104,6 +110,7 @@ def command(
         quiet=state.quiet,
         limit=max_findings,
         options=tuple(word for shape in shapes for word in ("--shape", shape)),
+        hiding=selection.words,
     )
     printer = _Printer(state, view, output_format or ("grouped" if matrix else "text"), output, statistics)
     failing = None if fail_on == "never" or exit_zero or matrix else Severity(fail_on)
@@ -155,6 +162,7 @@ class _Printer:
         self._statistics = statistics
         self._entries: list[dict[str, Any]] = []
         self._lines: list[Line] = []
+        self._unreadable = 0
 
     def add(self, report: LintReport) -> None:
         """Show a model's report."""
@@ -167,9 +175,15 @@ class _Printer:
             lines = self._render()(report, self._view)
             apart: list[Line] = [()] if len(self.reports) > 1 and self._form != "concise" else []
             self._put(apart + lines)
+        if self._form == "concise" or self._statistics:
+            from onnxfix.report.text import hidden_lines
+
+            for text in hidden_lines(report, self._view):
+                self._state.note(f"note: {report.model.path}: {text}")
 
     def unreadable(self, path: str, error: str) -> None:
-        """Keep the file's place in JSON."""
+        """Count the file, and keep its place in JSON."""
+        self._unreadable += 1
         if self._form == "json":
             from onnxfix.report.json import unreadable
 
@@ -196,6 +210,11 @@ class _Printer:
                 from onnxfix.report.text import statistics_lines
 
                 self._put(statistics_lines(self.reports, self._view))
+            elif self._form != "concise" and not self._state.quiet:
+                from onnxfix.report.text import lint_summary
+
+                counts = lint_summary(self.reports, self._unreadable)
+                self._put([(), *((line,) for line in counts)] if counts else [])
             text = plain(self._lines)
         if self._output is not None:
             from onnxfix.model.load import write_bytes
@@ -216,10 +235,14 @@ class _Printer:
         return {"text": lint_lines, "concise": concise_lines, "grouped": grouped_lines}[self._form]
 
 
-def _config_lines(config: Config) -> list[Line]:
+def _config_lines(config: Config, given: Mapping[str, tuple[str, ...]]) -> list[Line]:
+    """Each setting with where it comes from; `given` are those of this command's own options."""
     import json
 
     from onnxfix.config import KEYS
 
-    files: list[Line] = [(f"# file: {file}",) for file in config.files] or [("# no configuration file",)]
-    return files + [(f"{key} = {json.dumps(list(getattr(config, key)))}  # {config.sources[key]}",) for key in KEYS]
+    lines: list[Line] = [(f"# file: {file}",) for file in config.files] or [("# no configuration file",)]
+    for key in KEYS:
+        value, source = (given[key], "command line") if given[key] else (getattr(config, key), config.sources[key])
+        lines.append((f"{key} = {json.dumps(list(value))}  # {source}",))
+    return lines

@@ -12,8 +12,8 @@ import click
 
 from onnxfix import __version__
 from onnxfix.cli._files import STDIN, expand, failed, open_or_skip, worst
-from onnxfix.cli._options import parse_shapes, read_inputs
-from onnxfix.cli._settings import chosen_rules, chosen_targets
+from onnxfix.cli._options import check_inputs, parse_shapes, read_inputs
+from onnxfix.cli._settings import NO_TARGET, chosen_rules, chosen_targets
 from onnxfix.cli._state import State, current_state
 from onnxfix.errors import OnnxfixError, UsageError
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from onnxfix.model.load import LoadedModel
     from onnxfix.results import RepairReport
     from onnxfix.targets import Target
+    from onnxfix.verify.prove import Proof
 
 _LEVELS = ("exact", "equivalent", "approximate")
 _FIXED = ".fixed.onnx"
@@ -36,6 +37,7 @@ class _Run:
     state: State
     targets: tuple[Target, ...]
     options: RepairOptions
+    inputs_file: str | None
     output: _Output
     models: tuple[str, ...]
     words: tuple[str, ...]
@@ -147,10 +149,7 @@ def command(
         raise UsageError("--no-backup has a meaning only with --in-place")
     chosen = chosen_targets(targets, config)
     if not chosen:
-        raise UsageError(
-            'no target: name the release to repair for, such as --target trt5.1, or set targets = ["trt5.1"] in onnxfix.toml; '
-            "`onnxfix targets` lists them"
-        )
+        raise UsageError(NO_TARGET)
     from onnxfix.api import RepairOptions
     from onnxfix.rules.select import check_prefixes
 
@@ -179,7 +178,7 @@ def command(
 
     repeated = (("--shape", shapes), ("--allow", allow), ("--only", only), ("--skip", skip))
     words = tuple(word for name, values in repeated for value in values for word in (name, value))
-    run = _Run(state, chosen, options, where, tuple(names), words, skip_pointers, output_format == "text")
+    run = _Run(state, chosen, options, inputs_file, where, tuple(names), words, skip_pointers, output_format == "text")
     entries: list[dict[str, Any]] = []
     codes = []
     for file in files:
@@ -196,6 +195,11 @@ def command(
         if entry is not None:
             entries.append(entry)
     code = worst(codes)
+    if run.show and len(entries) > 1 and not state.quiet:
+        from onnxfix.report.text import summary
+
+        outcomes = [entry["repair"]["status"] if "repair" in entry else "failed" for entry in entries]
+        state.out().line((summary(len(entries), ["fine" if outcome == "clean" else outcome for outcome in outcomes]),))
     if output_format == "json" or report_file is not None:
         from onnxfix.model.load import write_bytes
         from onnxfix.report.json import document, dumps
@@ -286,6 +290,7 @@ def _real(target: Path) -> Path:
 def _repair(file: str, run: _Run) -> tuple[int, dict[str, Any] | None]:
     """Repair one model, write it, show the report; the exit code and the entry of the JSON report."""
     from onnxfix.api import repair_model
+    from onnxfix.engines._tool import builds_for
     from onnxfix.report.json import repair_entry
     from onnxfix.report.repair_text import repair_lines
     from onnxfix.report.text import View
@@ -299,6 +304,7 @@ def _repair(file: str, run: _Run) -> tuple[int, dict[str, Any] | None]:
     target = output.of(file, several=len(run.models) > 1)
     if not output.dry:
         _check_output(loaded, target, output, run.models)
+    check_inputs(loaded.proto, run.options.inputs, run.inputs_file)
     progress = state.progress()
     try:
         report, data = repair_model(loaded, run.targets, run.options, progress)
@@ -307,7 +313,9 @@ def _repair(file: str, run: _Run) -> tuple[int, dict[str, Any] | None]:
             progress("")
     report, outcome = _finish(loaded, report, data, target, output)
     if run.show:
-        view = View(verbose=state.verbose > 0, quiet=state.quiet, options=run.words)
+        hiding = run.options.selection.words if run.options.selection is not None else ""
+        builders = frozenset(target.id for target in run.targets if builds_for(target.id))
+        view = View(verbose=state.verbose > 0, quiet=state.quiet, options=run.words, hiding=hiding, builders=builders)
         lines = repair_lines(report, view, outcome=outcome, diff_to=str(target) if output.dry == "--diff" else "")
         state.out().lines([*lines, ()] if len(run.models) > 1 else lines)
     changes = data is not None and data != loaded.data
@@ -359,6 +367,15 @@ def _backup(model: Path, data: bytes) -> Path:
     return candidate
 
 
+def _verified(proof: Proof | None) -> str:
+    if proof is None:
+        return "no"
+    if proof.kind == "structure":
+        return "by structure, not run"
+    alone = ", changed nodes alone" if proof.kind == "regions" else ""
+    return f"{proof.samples} samples, seed {proof.seed}{alone}"
+
+
 def _stamped(data: bytes, report: RepairReport) -> bytes:
     """The model with its provenance in `metadata_props`; no time, so that two runs give the same bytes."""
     from onnxfix.model.load import parse_model, serialize
@@ -370,7 +387,7 @@ def _stamped(data: bytes, report: RepairReport) -> bytes:
         "onnxfix.source_sha256": report.model.sha256,
         "onnxfix.targets": " ".join(target.target for target in report.before),
         "onnxfix.rules": " ".join(sorted({fix.rule for fix in report.applied})),
-        "onnxfix.verified": "no" if proof is None else f"{proof.samples} samples, seed {proof.seed}",
+        "onnxfix.verified": _verified(proof),
     }
     others = {item.key: item.value for item in proto.metadata_props if item.key not in stamp}
     del proto.metadata_props[:]

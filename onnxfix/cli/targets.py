@@ -61,23 +61,25 @@ def _verdicts(model: str, names: tuple[str, ...], shapes: tuple[str, ...]) -> Li
         raise type(error)(about(model, error)) from None
 
 
-def _likely(report: LintReport) -> str | None:
-    return next((target.target for target in report.targets if target.verdict in ("likely", "parsed")), None)
-
-
 def _for_entry(report: LintReport) -> dict[str, Any]:
     from onnxfix.report.json import lint_entry
+    from onnxfix.report.text import oldest_likely
 
-    entry = lint_entry(report)
-    return {"path": entry["path"], "sha256": entry["sha256"], "targets": entry["targets"], "oldest_likely": _likely(report)}
+    entry, oldest = lint_entry(report), oldest_likely(report)
+    return {
+        "path": entry["path"],
+        "sha256": entry["sha256"],
+        "targets": entry["targets"],
+        "oldest_likely": None if oldest is None else oldest.target,
+    }
 
 
 def _for_lines(report: LintReport) -> list[Line]:
-    from onnxfix.report.text import STYLES, oldest_likely, table_lines
+    from onnxfix.report.text import oldest_likely_text, table_lines, verdict_part
 
     rows: list[list[Part]] = [["release", "verdict", "errors", "first error"]]
     for target in report.targets:
         errors = [finding for finding in target.findings if finding.severity == "error"]
         first = f"{errors[0].code} {errors[0].message}" if errors else ""
-        rows.append([target.target, (target.verdict.value, STYLES[target.verdict]), str(len(errors)), first])
-    return [((report.model.path, "bold"),), *table_lines(rows, right=(2,)), (oldest_likely(report),)]
+        rows.append([target.target, verdict_part(target), str(len(errors)), first])
+    return [((report.model.path, "bold"),), *table_lines(rows, right=(2,)), (oldest_likely_text(report),)]

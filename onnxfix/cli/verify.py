@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from onnxfix.cli._options import parse_shapes, read_inputs
+from onnxfix.cli._options import check_inputs, parse_shapes, read_inputs
 from onnxfix.cli._state import current_state
 from onnxfix.report.console import escape
 
@@ -56,22 +56,30 @@ def command(
     from onnxfix.report.json import document, dumps, output_entry, proof_entry
     from onnxfix.verify.prove import bisect as first_failing
     from onnxfix.verify.prove import prove
+    from onnxfix.verify.run import CannotRunError
 
     shape_of = parse_shapes(shapes)
     before, after = load_model(first), load_model(second)
+    inputs = read_inputs(inputs_file) if inputs_file is not None else None
+    check_inputs(before.proto, inputs, inputs_file)
     given: dict[str, Any] = {
         "base_dir": before.base_dir,
         "after_base_dir": after.base_dir,
         "samples": samples,
         "seed": seed,
         "shapes": shape_of,
-        "inputs": read_inputs(inputs_file) if inputs_file is not None else None,
+        "inputs": inputs,
         "rtol": rtol,
         "atol": atol,
     }
     state = current_state()
     show = state.progress()
-    proof = prove(before.proto, after.proto, **given, progress=_counter(show) if show is not None else None)
+    try:
+        proof = prove(before.proto, after.proto, **given, progress=_counter(show) if show is not None else None)
+    except CannotRunError as error:
+        words = f"; {error.detail}" if error.detail and state.verbose else ""
+        advice = "; pass --shape or --inputs" if error.other_inputs else ""
+        raise CannotRunError(f"{error}{words}{advice}") from None
     culprit = first_failing(before.proto, after.proto, **given) if bisect and not proof.passed else None
     exit_code = 0 if proof.passed else 1
     if output_format == "json":
@@ -94,11 +102,18 @@ def _counter(show: Callable[[str], None]) -> Callable[[int, int], None]:
 
 
 def _lines(first: Path, second: Path, proof: Proof, metric: str | None) -> list[str]:
-    lines = [f"{escape(str(first))} against {escape(str(second))}: {proof.samples} samples, seed {proof.seed}"]
+    from onnxfix.report.text import count
+
+    ran = f"{count(proof.samples, 'sample')}, seed {proof.seed}{escape(proof.sizes)}" if proof.outputs else "not run"
+    lines = [f"{escape(str(first))} against {escape(str(second))}: {ran}"]
     lines += [f"  {_line(output, metric)}" for output in proof.outputs]
     if proof.note:
         lines.append(f"note: {escape(proof.note)}")
-    lines.append("equal within the budget" if proof.passed else "different")
+    noise = ", or the first model's own rounding noise" if any(output.noise and output.passed for output in proof.outputs) else ""
+    if not proof.passed:
+        lines.append(f"different; allowed: {proof.budget}" if proof.outputs else "different")
+    else:
+        lines.append("equal" if proof.budget == "equal" else f"equal within {proof.budget}{noise}")
     return lines
 
 
@@ -112,5 +127,5 @@ def _line(output: OutputProof, metric: str | None) -> str:
     shown = ", ".join(text for name, text in figures.items() if text and metric in (None, name))
     verdict = "equal" if output.passed else "DIFFERS"
     text = f"{escape(output.name)} ({output.dtype} {list(output.shape)}): {verdict}"
-    text += f"  {shown}" if shown and output.dtype else ""
+    text += f"  {shown}" if shown and output.compared else ""
     return text + (f"  {escape(output.message)}" if output.message else "")

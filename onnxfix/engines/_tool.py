@@ -50,10 +50,15 @@ class Tool:
         except importlib.metadata.PackageNotFoundError:
             return ""
 
+    def is_release(self, target: str) -> bool:
+        """True where the installed package is the release that a target names, as far as its version is known."""
+        version, release = self.version(), target.removeprefix(self.family).split("-")[0]
+        return not version or f"{version}.".startswith(f"{release}.")
+
     @property
     def install(self) -> str:
-        """The command that installs it."""
-        return f"pip install 'onnxfix[{self.name}]'"
+        """How to install it."""
+        return f"in a clone of onnxfix: pip install '.[{self.name}]'"
 
 
 def tool(name: str) -> Tool:
@@ -86,13 +91,21 @@ def choose(name: str | None) -> Tool:
         installed = [one for one in map(tool, NAMES) if one.is_installed()]
         if not installed:
             install = tool("tensorrt-rtx").install
-            raise MissingToolError(f"neither TensorRT nor TensorRT-RTX is installed; {install} (it builds without a GPU)")
+            raise MissingToolError(f"neither TensorRT nor TensorRT-RTX is installed; {install} (builds without a GPU)")
         gpu = gpu_present()
         chosen = next((one for one in installed if gpu or not one.needs_gpu), installed[0])
     if chosen.needs_gpu and not gpu_present():
         install = tool("tensorrt-rtx").install
-        raise MissingToolError(f"{chosen.title} needs an NVIDIA GPU and its driver, none is here; {install} works without")
+        raise MissingToolError(
+            f"{chosen.title} needs an NVIDIA GPU and its driver, none is here; TensorRT-RTX works without; {install}"
+        )
     return chosen
+
+
+def builds_for(target: str) -> bool:
+    """Whether this machine can build an engine for the release that a target names."""
+    one = next((one for one in map(tool, NAMES) if target.startswith(one.family)), None)
+    return one is not None and one.is_installed() and one.is_release(target) and (gpu_present() or not one.needs_gpu)
 
 
 def gpu_present() -> bool:

@@ -23,14 +23,17 @@ def check_opsets(proto: onnx.ModelProto, path: str) -> None:
         raise ModelError(f"{path}: opset {version} is newer than onnx {onnx.__version__} knows ({newest}); upgrade onnx")
 
 
-def check_shapes(proto: onnx.ModelProto, shapes: Mapping[str, tuple[int, ...]]) -> None:
-    """Raise UsageError where a fixed shape names no input, does not fit the declared one, or two give one name two sizes."""
+def check_shapes(proto: onnx.ModelProto, shapes: Mapping[str, tuple[int, ...]], source: str = "--shape") -> None:
+    """Raise UsageError where a shape names no input, does not fit the declared one, or two give one name two sizes.
+
+    The message begins with `source`, which says where the shapes come from.
+    """
     stored = {tensor.name for tensor in proto.graph.initializer}
     declared = {value.name: value for value in proto.graph.input if value.name not in stored}
     named: dict[str, int] = {}
     for name, shape in shapes.items():
         if name not in declared:
-            raise UsageError(f"--shape: the model has no input {name!r}; its inputs are {', '.join(declared) or 'none'}")
+            raise UsageError(f"{source}: the model has no input {name!r}; its inputs are {', '.join(declared) or 'none'}")
         kind = declared[name].type.tensor_type
         if not kind.HasField("shape"):
             continue
@@ -40,10 +43,10 @@ def check_shapes(proto: onnx.ModelProto, shapes: Mapping[str, tuple[int, ...]]) 
         )
         if not fits:
             wanted = "x".join(str(dim.dim_value) if dim.HasField("dim_value") else dim.dim_param or "?" for dim in dims)
-            raise UsageError(f"--shape: input {name!r} is {wanted}, which {'x'.join(map(str, shape))} does not fit")
+            raise UsageError(f"{source}: input {name!r} is {wanted}, which {'x'.join(map(str, shape))} does not fit")
         for dim, size in zip(dims, shape, strict=True):
             if dim.dim_param and named.setdefault(dim.dim_param, size) != size:
-                raise UsageError(f"--shape: {dim.dim_param} is {named[dim.dim_param]} in one input and {size} in {name!r}")
+                raise UsageError(f"{source}: {dim.dim_param} is {named[dim.dim_param]} in one input and {size} in {name!r}")
 
 
 def freeze(proto: onnx.ModelProto, shapes: Mapping[str, tuple[int, ...]]) -> tuple[onnx.ModelProto, list[str]]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from onnxfix.results import TargetReport
     from onnxfix.rules.finding import Finding
 
 DIFFERS = "accepted but computed differently"
@@ -60,6 +61,11 @@ def accepted_but(finding: Finding) -> str:
     if finding.code == "OFX805":
         return INVALID
     return DIFFERS if finding.code.startswith("OFX8") else ""
+
+
+def wrong_nodes(report: TargetReport) -> dict[str, str]:
+    """The paths of the nodes that the release takes and that are wrong there all the same, with DIFFERS or INVALID."""
+    return {finding.location.path: what for finding in report.findings if (what := accepted_but(finding))}
 
 
 def _pattern(finding: Finding) -> str:

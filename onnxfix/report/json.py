@@ -6,13 +6,14 @@ import json
 import math
 import re
 import sys
+from collections import Counter
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from onnxfix import __version__
-from onnxfix.report._groups import fix_of
+from onnxfix.report._groups import fix_of, wrong_nodes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -65,6 +66,9 @@ def repair_entry(report: RepairReport) -> dict[str, Any]:
     repair = {
         "status": report.status,
         "reason": report.reason,
+        "detail": report.detail,
+        "faults": list(report.faults),
+        "other_inputs": report.other_inputs,
         "passes": report.passes,
         "resolved": report.resolved,
         "remaining": report.remaining,
@@ -91,28 +95,32 @@ def repair_entry(report: RepairReport) -> dict[str, Any]:
 
 
 def output_entry(output: OutputProof) -> dict[str, Any]:
-    """The figures of one output."""
+    """The figures of one output; they are null where there was nothing to compare, such as another shape."""
     return {
         "name": output.name,
         "dtype": output.dtype,
         "shape": list(output.shape),
-        "max_abs": _finite(output.max_abs),
-        "max_rel": _finite(output.max_rel),
-        "cosine": _finite(output.cosine),
+        "max_abs": _finite(output.max_abs) if output.compared else None,
+        "max_rel": _finite(output.max_rel) if output.compared else None,
+        "cosine": _finite(output.cosine) if output.compared else None,
         "ulp_max": output.ulp_max,
         "passed": output.passed,
         "message": output.message,
+        "within_noise": output.noise and output.passed,
     }
 
 
 def proof_entry(proof: Proof) -> dict[str, Any]:
-    """The figures of a numeric comparison; what is no finite number is null. `rtol` is given by element type."""
+    """What a proof shows; `kind` says whether it is numeric. What is no finite number is null. `rtol` is given by element type."""
     from onnxfix.verify.compare import RTOL
 
     types = sorted({output.dtype for output in proof.outputs})
     rtol = {name: RTOL[name] if proof.rtol is None else proof.rtol for name in types if name in RTOL}
     return {
         "passed": proof.passed,
+        "kind": proof.kind,
+        "why": proof.why,
+        "detail": proof.detail,
         "samples": proof.samples,
         "seed": proof.seed,
         "bindings": [dict(binding) for binding in proof.bindings],
@@ -139,7 +147,15 @@ def _model(info: ModelInfo) -> dict[str, Any]:
 
 def _target(report: TargetReport) -> dict[str, Any]:
     counts = {severity: report.count(severity) for severity in ("error", "warning", "info")}
-    return {"id": report.target, "title": report.title, "verdict": report.verdict.value, "counts": counts}
+    hidden = dict(Counter(finding.code for finding in report.hidden))
+    entry = {
+        "id": report.target,
+        "title": report.title,
+        "verdict": report.verdict.value,
+        "accepted_but_wrong": len(wrong_nodes(report)),
+        "counts": counts,
+    }
+    return entry | ({"hidden": hidden} if hidden else {})
 
 
 def _finding(finding: Finding, *, applied: bool | None = None, declined: Iterable[DeclinedFix] = ()) -> dict[str, Any]:

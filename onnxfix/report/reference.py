@@ -45,8 +45,17 @@ def rules_of(support: OpSupport) -> set[str]:
     return refused | {limit.rule for limit in support.limits}
 
 
-def rule_lines(rule: Rule) -> list[Line]:
-    """The rule's page: its facts, its documentation, its fixes, and what it says of operators on each release."""
+def unlisted(target: Target) -> tuple[str, str]:
+    """What becomes of the operators of which there is no record: the rule that says so, and a sentence."""
+    if target.registered is None:
+        return "OFX005", "of every other operator nothing is recorded"
+    if target.unregistered == "plugin":
+        return "OFX103", "every other operator needs a plugin of that name"
+    return "OFX101", "every other operator is refused: the parser has no importer for it"
+
+
+def rule_lines(rule: Rule, targets: Sequence[Target]) -> list[Line]:
+    """The rule's page: its facts, its documentation, its fixes, and what it says of operators on each of the releases."""
     head: Line = (
         (f"{rule.code} {rule.name}", "bold"),
         f"   {rule.family}, ",
@@ -58,18 +67,18 @@ def rule_lines(rule: Rule) -> list[Line]:
     lines.append(())
     fixes = fixes_of(rule)
     lines += [(f"fix: {fix.title}   [{fix.applicability}]",) for fix in fixes] or [("fix: none that repair could apply",)]
-    said = _said(rule)
+    said = _said(rule, targets)
     if said:
         lines += [(), ("operators that it concerns:",), *table_lines(said)]
     return lines
 
 
-def _said(rule: Rule) -> list[list[Part]]:
-    from onnxfix.targets import all_targets
-
+def _said(rule: Rule, targets: Sequence[Target]) -> list[list[Part]]:
     rows: list[list[Part]] = []
-    for target in all_targets():
+    for target in targets:
         names = [operator_name(*key) for key, support in _supports(target).items() if rule.code in rules_of(support)]
+        if unlisted(target)[0] == rule.code:
+            names.append(f"{'and ' if names else ''}every operator that `onnxfix targets {target.id}` does not list")
         if names:
             rows.append([f"  {target.id}", ", ".join(names)])
     # A heading row is what table_lines measures columns by.
@@ -286,11 +295,12 @@ def target_entry(target: Target) -> dict[str, Any]:
 
 def operators_by_status(target: Target) -> dict[str, list[str]]:
     """The recorded operators: those taken whole, within limits, with a plugin, and not."""
-    by_status: dict[str, list[str]] = {"parsed": [], "within limits": [], "plugin": [], "not parsed": []}
+    by_status: dict[str, list[str]] = {"parsed": [], "within limits": [], "plugin": [], "not parsed": [], "unknown": []}
     words = {"no": "not parsed", "plugin": "plugin"}
     for key, support in _supports(target).items():
         word = words.get(support.status, "within limits" if support.limits else "parsed")
         by_status[word].append(operator_name(*key))
+    by_status["unknown"] = sorted((target.registered or frozenset()) - {op for domain, op in _supports(target) if not domain})
     return by_status
 
 
@@ -302,7 +312,8 @@ def target_lines(target: Target) -> list[Line]:
     for word, names in operators_by_status(target).items():
         if names:
             lines += [(), ((f"{word} ({count(len(names), 'operator')})", "bold"),), (f"  {', '.join(names)}",)]
-    return lines
+    code, others = unlisted(target)
+    return [*lines, (), (f"{others} ({code})",)]
 
 
 def changes(old: Target, new: Target) -> dict[str, Any]:

@@ -7,18 +7,20 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from onnxfix.report._groups import group
-from onnxfix.report.text import STYLES, View, count, finding_lines
+from onnxfix.report.text import View, count, finding_lines, hidden_text, verdict_part
 from onnxfix.rules.finding import Severity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from onnxfix.report.console import Line
+    from onnxfix.report.console import Line, Part
     from onnxfix.results import AppliedFix, DeclinedFix, Fidelity, RepairReport
+    from onnxfix.rules.finding import Finding
     from onnxfix.verify.compare import OutputProof
     from onnxfix.verify.prove import Proof
 
 _INDENT = " " * 10
+_LEVELS = ("exact", "equivalent", "approximate")
 _OUTPUTS_SHOWN = 8
 _STATUS_STYLES = {
     "clean": "bold green",
@@ -45,26 +47,43 @@ def repair_lines(report: RepairReport, view: View, *, outcome: str, diff_to: str
         lines += _declined(report.declined, view)
         if diff_to:
             lines += _diff(report, diff_to)
-        lines += _proof(report)
+        lines += _proof(report, view)
         lines.append(
             (
                 "findings  ",
-                f"{report.resolved} resolved, {count(report.remaining, 'error')} remaining, {report.introduced} introduced",
+                f"{report.resolved} resolved, {_left(report, view)}, {report.introduced} introduced",
             )
         )
         if report.fidelity is not None:
             lines.append((_fidelity(report.fidelity),))
+    else:
+        lines += _declined([item for item in report.declined if item.consent], view)
     lines += [(f"note: {note}",) for note in report.notes]
     if report.remaining and report.status != "clean":
         lines += _remaining(report, view)
     what = "nothing to repair" if report.status == "clean" else report.status
     reason = report.reason
-    if not reason and report.status in ("declined", "partial"):
+    if report.status == "clean":
+        left = f"{count(report.warnings, 'warning')} left" if report.warnings else ""
+        reason = ", ".join(text for text in (left, hidden_text(_hidden(report), view)) if text)
+    elif not reason and report.status in ("declined", "partial"):
         reason = f"{count(report.remaining, 'error')} left"
     lines.append(((what, _STATUS_STYLES[report.status]), f"{f': {reason}' if reason else ''}; {outcome}"))
-    if not view.quiet and (text := _next(report, view)):
-        lines.append((("Next:", "bold"), f" {text}"))
+    lines += _detail(report.detail, view)
+    if not view.quiet:
+        steps = _next(report, view)
+        lines += [(("or:  " if number else "Next:", "bold"), f" {text}") for number, text in enumerate(steps)]
     return lines
+
+
+def _hidden(report: RepairReport) -> list[Finding]:
+    return [finding for target in report.after for finding in target.hidden]
+
+
+def _left(report: RepairReport, view: View) -> str:
+    hidden = hidden_text(_hidden(report), view)
+    warnings = f" and {count(report.warnings, 'warning')}" if report.warnings else ""
+    return f"{count(report.remaining, 'error')}{warnings} remaining{f' ({hidden})' if hidden else ''}"
 
 
 def _passes(report: RepairReport, view: View) -> list[Line]:
@@ -130,13 +149,18 @@ def _diff(report: RepairReport, name: str) -> list[Line]:
     return lines if report.diff else []
 
 
-def _proof(report: RepairReport) -> list[Line]:
+def _proof(report: RepairReport, view: View) -> list[Line]:
     proof = report.proof
     if proof is None:
         return []
     outputs = proof.outputs
-    head = f"verify    {count(proof.samples, 'sample')}, seed {proof.seed}{_bindings(proof)}"
-    verdict = ("within budget", "bold green") if proof.passed else ("NOT EQUAL", "bold red")
+    if proof.kind == "structure":
+        shown = f"not run: the model runs nowhere ({proof.why}); by structure: " if proof.why else "not run: "
+        what = ("no node is changed", "bold green") if proof.passed else (proof.note, "bold red")
+        return [(f"verify    {shown}", what), *_detail(proof.detail, view)]
+    alone = f"{count(len(outputs), 'changed value')} alone, " if proof.kind == "regions" else ""
+    head = f"verify    {alone}{count(proof.samples, 'sample')}, seed {proof.seed}{proof.sizes}"
+    verdict = _verdict(proof)
     lines: list[Line] = []
     if proof.passed and proof.exact:
         lines.append((f"{head}: ", ("equal to the bit", "bold green")))
@@ -151,25 +175,31 @@ def _proof(report: RepairReport) -> list[Line]:
             lines.append((f"{_INDENT}… {len(order) - _OUTPUTS_SHOWN} more, all closer",))
     if proof.note:
         lines.append((f"{_INDENT}{proof.note}",))
-    return lines
+    if proof.why:
+        lines.append((f"{_INDENT}the whole model runs nowhere ({proof.why})",))
+    return lines + _detail(proof.detail, view)
+
+
+def _detail(text: str, view: View) -> list[Line]:
+    """What the runtimes say, in their own words."""
+    return [(f"{_INDENT}{text}",)] if text and view.verbose else []
+
+
+def _verdict(proof: Proof) -> Part:
+    if not proof.passed:
+        return f"NOT EQUAL, allowed: {proof.budget}", "bold red"
+    if proof.budget == "equal":
+        return "equal", "bold green"
+    noise = ", or the model's own rounding noise" if any(output.noise and output.passed for output in proof.outputs) else ""
+    return f"within {proof.budget}{noise}", "bold green"
 
 
 def _figures(output: OutputProof) -> str:
-    if output.message and not output.passed:
+    if not output.compared:
         return output.message
-    if output.max_abs == 0.0:
+    if output.max_abs == 0.0 and output.passed:
         return "equal"
-    ulp = f", ulp {output.ulp_max}" if output.ulp_max is not None else ""
-    return f"max abs {output.max_abs:.2g}, max rel {output.max_rel:.2g}{ulp}, cosine {output.cosine:.7f}"
-
-
-def _bindings(proof: Proof) -> str:
-    """`, batch = 1 2 5`: the sizes that each symbolic dimension had."""
-    sizes: dict[str, dict[int, None]] = defaultdict(dict)
-    for binding in proof.bindings:
-        for name, size in binding.items():
-            sizes[name][size] = None
-    return "".join(f", {name} = {' '.join(str(size) for size in sorted(values))}" for name, values in sizes.items())
+    return output.figures + (f"; {output.message}" if output.message else "")
 
 
 def _fidelity(ledger: Fidelity) -> str:
@@ -185,34 +215,54 @@ def _remaining(report: RepairReport, view: View) -> list[Line]:
     for target in report.after:
         errors = [finding for finding in target.findings if finding.severity is Severity.ERROR]
         if errors:
-            lines.append(("left for ", (target.target, "bold"), ": ", (target.verdict.value, STYLES[target.verdict])))
+            lines.append(("left for ", (target.target, "bold"), ": ", verdict_part(target)))
             groups = group(errors)
             for members in groups if view.limit is None else groups[: view.limit]:
                 lines += finding_lines(members, view, fix=False)
     return lines
 
 
-def _next(report: RepairReport, view: View) -> str:
-    """What the user can do now."""
+def _next(report: RepairReport, view: View) -> list[str]:
+    """What the user can do now: one thing or another."""
+    consents = dict.fromkeys((*report.faults, *(item.consent for item in report.declined if item.consent)))
+    steps = [f"{_again(report, view, *consents)}, if you agree with it"] if consents else []
     if report.status in ("clean", "repaired"):
         model = report.output or (report.model.path if report.status == "clean" else "")
         if not model:
-            return _again(report, view)
-        build = f"onnxfix build {shlex.quote(model)}"
-        family, version = report.before[0].target[:3], report.before[0].target[3:]
-        if family == "rtx":
-            return build
-        # Only that release itself can say that it parses the file.
-        return f"{build}; or, where TensorRT {version} is: trtexec --onnx={shlex.quote(model)}"
-    consents = dict.fromkeys(item.consent for item in report.declined if item.consent)
-    if consents:
-        allow = [word for consent in consents for word in ("--allow", consent)]
-        return f"{_again(report, view, *allow)}, if you agree with it"
-    rules = dict.fromkeys(f.code for target in report.after for f in target.findings if f.severity is Severity.ERROR)
-    return f"onnxfix explain {next(iter(rules))}" if rules else ""
+            return [*steps, _again(report, view)]
+        refused = [finding for finding in _hidden(report) if finding.severity is Severity.ERROR]
+        return steps + ([_explain(refused[0])] if refused else _engines(report, view, shlex.quote(model)))
+    if report.other_inputs:
+        steps.append(f"{_again(report, view)}, with --shape or --inputs that the model runs on")
+    errors = [finding for target in report.after for finding in target.findings if finding.severity is Severity.ERROR]
+    return steps or [_explain(error) for error in errors[:1]]
 
 
-def _again(report: RepairReport, view: View, *options: str) -> str:
-    """The command that repairs this model for these targets."""
+def _explain(finding: Finding) -> str:
+    """The page that says most of a finding: an operator that is not taken has its own."""
+    about = finding.location.op_type if finding.code == "OFX101" else ""
+    return f"onnxfix explain {about or finding.code}"
+
+
+def _engines(report: RepairReport, view: View, model: str) -> list[str]:
+    """How to go on to an engine for each target; only the release itself can say that it parses the file."""
+    targets = [target.target for target in report.before]
+    here = [target for target in targets if target in view.builders]
+    which = [f"onnxfix build {model}" + (f" --target {target}" if len(targets) > 1 else "") for target in here]
+    rtx = [f"where TensorRT-RTX {t[3:]} is installed: onnxfix build {model}" for t in targets if t not in here and t[:3] == "rtx"]
+    others = [f"where TensorRT {t[3:]} is" for t in targets if t not in here and t[:3] == "trt"]
+    return [*which, *rtx, *([f"{', and '.join(others)}: trtexec --onnx={model}"] if others else [])]
+
+
+def _again(report: RepairReport, view: View, *consents: str) -> str:
+    """The command that repairs this model for these targets, with more allowed."""
+    given = list(zip(view.options[::2], view.options[1::2], strict=True))
+    options = [word for name, value in given if name != "--allow" for word in (name, value)]
+    allowed = [*(word.strip() for name, value in given if name == "--allow" for word in value.split(",")), *consents]
+    levels = [word.lower() for word in allowed if word.lower() in _LEVELS]
+    codes = dict.fromkeys(word.upper() for word in allowed if word.lower() not in _LEVELS)
+    # the widest level includes the others
+    for word in [*codes, *([max(levels, key=_LEVELS.index)] if levels else [])]:
+        options += ["--allow", word]
     targets = [word for target in report.before for word in ("--target", target.target)]
-    return shlex.join(["onnxfix", "repair", report.model.path, *targets, *view.options, *options])
+    return shlex.join(["onnxfix", "repair", report.model.path, *targets, *options])

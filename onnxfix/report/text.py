@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from onnxfix.report._groups import INVALID, Group, accepted_but, group, place
+from onnxfix.report._groups import DIFFERS, INVALID, Group, accepted_but, fix_of, group, place, wrong_nodes
 from onnxfix.rules.finding import Severity, Verdict
 
 if TYPE_CHECKING:
@@ -28,6 +28,11 @@ STYLES = {
 }
 _NAME_WIDTH = 40
 _VALUES_SHOWN = 3
+# Of one node and of several.
+_WRONG = {
+    DIFFERS: ("is computed differently", "are computed differently"),
+    INVALID: ("has no valid dimensions", "have no valid dimensions"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +45,8 @@ class View:
         quiet: leave out hints.
         limit: show at most so many groups for each model and target; None shows all.
         options: the options that a suggested command has to repeat, such as `--shape x:1x3x8x8`.
+        hiding: what leaves rules out of the report, such as `ignore`.
+        builders: the targets that this machine can build an engine for.
     """
 
     minimum: Severity = Severity.INFO
@@ -47,11 +54,42 @@ class View:
     quiet: bool = False
     limit: int | None = None
     options: tuple[str, ...] = ()
+    hiding: str = ""
+    builders: frozenset[str] = frozenset()
 
 
 def count(number: int, noun: str) -> str:
     """`1 node`, `2 nodes`."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def counts(findings: Sequence[Finding]) -> str:
+    """`2 errors and 1 warning`; empty where there is neither."""
+    numbers = [(level, sum(finding.severity == level for finding in findings)) for level in ("error", "warning")]
+    return " and ".join(count(number, level) for level, number in numbers if number)
+
+
+def hidden_text(findings: Sequence[Finding], view: View) -> str:
+    """`2 errors hidden by ignore: OFX101`; empty where nothing is hidden."""
+    codes = ", ".join(sorted({finding.code for finding in findings}))
+    by = f" by {view.hiding}" if view.hiding else ""
+    return f"{counts(findings) or count(len(findings), 'finding')} hidden{by}: {codes}" if findings else ""
+
+
+def summary(number: int, outcomes: Iterable[str]) -> str:
+    """`5 models: 3 repaired, 2 declined`, the most frequent first."""
+    return f"{count(number, 'model')}: " + ", ".join(f"{many} {what}" for what, many in Counter(outcomes).most_common())
+
+
+def lint_summary(reports: Sequence[LintReport], unreadable: int) -> list[str]:
+    """A line for each target: how many of several models have which verdict."""
+    number = len(reports) + unreadable
+    verdicts: dict[str, list[str]] = {}
+    for report in reports if number > 1 else ():
+        for target in report.targets:
+            verdicts.setdefault(target.target, []).append(target.verdict.value)
+    bad = ["unreadable"] * unreadable
+    return [f"{target}  {summary(number, [*found, *bad])}" for target, found in verdicts.items()]
 
 
 def _shown(findings: Iterable[Finding], view: View) -> list[Finding]:
@@ -86,7 +124,7 @@ def _block(model: ModelInfo, report: TargetReport, view: View) -> list[Line]:
         lines.append((f"… {len(groups) - len(shown)} more not shown (--max-findings)",))
     if shown:
         lines.append(())
-    lines.append(_verdict_line(report, everything))
+    lines.append(_verdict_line(report, everything, view))
     if not view.quiet and any(members.fix is not None for members in everything):
         command = ["onnxfix", "repair", model.path, "--target", report.target, *view.options, "--diff"]
         lines.append((("Try:", "bold"), f" {shlex.join(command)}"))
@@ -129,32 +167,57 @@ def _where(finding: Finding) -> str:
     return ", ".join((finding.location.path, *texts))
 
 
-def _verdict_line(report: TargetReport, everything: Sequence[Group]) -> Line:
+def _verdict_line(report: TargetReport, everything: Sequence[Group], view: View) -> Line:
     groups = [members for members in everything if members.first.severity is Severity.ERROR]
-    counts = []
+    parts = []
     if groups:
         found = report.count("error")
         places = f" in {count(found, 'place')}" if found > len(groups) else ""
-        counts.append(f"{len(groups)} distinct {'error' if len(groups) == 1 else 'errors'}{places}")
-    counts += [count(report.count(level), level) for level in ("warning",) if report.count(level)]
+        parts.append(f"{len(groups)} distinct {'error' if len(groups) == 1 else 'errors'}{places}")
+    parts += [count(report.count(level), level) for level in ("warning",) if report.count(level)]
     if infos := report.count("info"):
-        counts.append(f"{infos} info")
-    line: list[Part] = [("Verdict: ", "bold"), (report.verdict.value, STYLES[report.verdict])]
-    line.append(f" ({', '.join(counts)})." if counts else " (nothing known against it).")
-    line += [f" {text}." for text in _accepted(report)]
+        parts.append(f"{infos} info")
+    if report.hidden:
+        parts.append(hidden_text(report.hidden, view))
+    line: list[Part] = [("Verdict: ", "bold")]
+    wrong = _wrong(report)
+    likely = report.verdict in (Verdict.LIKELY, Verdict.PARSED)
+    if wrong and likely:
+        line.append((f"likely to parse, but {wrong}", STYLES["warning"]))
+    else:
+        line.append((report.verdict.value, STYLES[report.verdict]))
+    line.append(f" ({', '.join(parts)})." if parts else " (nothing known against it).")
+    if wrong and not likely:
+        line.append(f" Besides, {wrong}.")
     if groups:
-        fixes = [members.fix for members in groups]
-        repairable = sum(fix is not None for fix in fixes)
-        consent = sum(fix is not None and fix.applicability == "consent" for fix in fixes)
-        asking = f" ({consent} with your consent)" if consent else ""
-        line.append(f" {repairable} of {count(len(groups), 'error')} repairable{asking}.")
+        repairable = sum(members.fix is not None for members in groups)
+        line.append(f" {repairable} of {count(len(groups), 'error')} repairable{_asking(report, groups)}.")
     return tuple(line)
 
 
-def _accepted(report: TargetReport) -> list[str]:
-    """`2 nodes accepted but computed differently`, for each thing that is wrong with nodes that the parser takes."""
-    counts = Counter(filter(None, map(accepted_but, report.findings)))
-    return [f"{count(number, 'node')} {wrong}" for wrong, number in counts.items()]
+def _wrong(report: TargetReport) -> str:
+    """`2 nodes are computed differently`, for each thing that is wrong with nodes that the parser takes."""
+    counts = Counter(wrong_nodes(report).values())
+    return ", ".join(f"{count(number, 'node')} {_WRONG[what][number > 1]}" for what, number in counts.items())
+
+
+def _asking(report: TargetReport, errors: Sequence[Group]) -> str:
+    """`, of which 1 with --allow OFX701`: the errors at nodes with a fault that is mended only with consent."""
+    from onnxfix.rewrites.catalogue import REWRITES, Phase
+
+    needed: dict[str, str] = {}
+    for finding in report.findings:
+        fix = fix_of(finding)
+        if fix is not None and fix.applicability == "consent":
+            needed.setdefault(finding.location.path, finding.code)
+    waiting = [
+        codes
+        for members in errors
+        if members.fix is not None and REWRITES[members.fix.rewrite].phase is not Phase.INTERFACE
+        if (codes := {needed[f.location.path] for f in members.findings if f.location.path in needed})
+    ]
+    options = " ".join(f"--allow {code}" for code in sorted(set[str]().union(*waiting)))
+    return f", of which {len(waiting)} with {options}" if waiting else ""
 
 
 def concise_lines(report: LintReport, view: View) -> list[Line]:
@@ -195,21 +258,45 @@ def grouped_lines(report: LintReport, view: View) -> list[Line]:
         table.append([f"{code} {name}", op_type, str(len(places)), *cells])
     if view.limit is not None:
         table = table[: view.limit + 1]
-    table.append(["verdict", "", "", *((t.verdict.value, STYLES[t.verdict]) for t in report.targets)])
+    table.append(["verdict", "", "", *(verdict_part(target) for target in report.targets)])
     lines: list[Line] = [((report.model.path, "bold"), f"   {_size(report.model)}"), *table_lines(table, right=(2,))]
     if len(report.targets) > 1:
-        lines.append((oldest_likely(report),))
+        lines.append((oldest_likely_text(report),))
+    lines += [(text,) for text in hidden_lines(report, view)]
     return lines
 
 
-def oldest_likely(report: LintReport) -> str:
-    """A line that names the oldest release likely to take the model."""
-    likely = [target for target in report.targets if target.verdict in (Verdict.LIKELY, Verdict.PARSED)]
+def hidden_lines(report: LintReport, view: View) -> list[str]:
+    """A line for each target with findings that are hidden."""
+    return [f"{target.target}: {hidden_text(target.hidden, view)}" for target in report.targets if target.hidden]
+
+
+def verdict_part(report: TargetReport) -> Part:
+    """The verdict in a table; a release that parses the model and computes something else, or nothing, is no good news."""
+    wrong = wrong_nodes(report).values()
+    if report.verdict in (Verdict.LIKELY, Verdict.PARSED) and wrong:
+        return f"{report.verdict.value}, {'invalid' if INVALID in wrong else 'differs'}", STYLES["warning"]
+    return report.verdict.value, STYLES[report.verdict]
+
+
+def oldest_likely(report: LintReport) -> TargetReport | None:
+    """The oldest release that is likely to take the model, and of which nothing is known that it computes otherwise."""
+    return next((target for target in _likely(report) if not wrong_nodes(target)), None)
+
+
+def _likely(report: LintReport) -> list[TargetReport]:
+    return [target for target in report.targets if target.verdict in (Verdict.LIKELY, Verdict.PARSED)]
+
+
+def oldest_likely_text(report: LintReport) -> str:
+    """A line that names the oldest release likely to take the model, and an older one that parses it but computes it otherwise."""
+    likely, oldest = _likely(report), oldest_likely(report)
     if not likely:
         return "no release here is likely to take it"
-    wrong = ", ".join(_accepted(likely[0]))
-    but = f" ({wrong})" if wrong else ""
-    return f"oldest release likely to take it: {likely[0].target}{but}"
+    but = f"{likely[0].target} is likely to parse it, but {_wrong(likely[0])}"
+    if oldest is None:
+        return f"no release here is likely to take it as it is: {but}"
+    return f"oldest release likely to take it: {oldest.target}" + ("" if oldest is likely[0] else f" ({but})")
 
 
 def table_lines(rows: Sequence[Sequence[Part]], right: Sequence[int] = ()) -> list[Line]:

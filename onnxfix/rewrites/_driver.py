@@ -101,10 +101,18 @@ class Driver:
         shadowed: set[str] = set()
         for target in self.targets:
             found, behind = lint_shadowed(view, facts, target)
-            selection = self.options.selection
-            findings.extend(found if selection is None else selection.apply(found))
+            findings.extend(finding for finding in found if self.options.counts(finding.code))
             shadowed |= behind
         return facts, findings, shadowed
+
+    def hidden(self, model: onnx.ModelProto) -> list[Finding]:
+        """What the rules that do not count find in a model."""
+        if self.options.selection is None or not self.options.selection.words:
+            return []
+        view = ModelView(model)
+        facts = Facts(view, self.base_dir)
+        found = [finding for target in self.targets for finding in lint_shadowed(view, facts, target)[0]]
+        return [finding for finding in found if not self.options.counts(finding.code)]
 
     def run(self, limit: int | None = None) -> State:
         """Repair from the start; with `limit`, stop once that many fixes are applied."""
@@ -112,7 +120,7 @@ class Driver:
         facts, state.findings, state.shadowed = self.first
         seen = {_digest(state.model)}
         for number in range(1, self.options.max_passes + 1):
-            self.progress(f"pass {number}: {len(state.findings)} findings")
+            self.progress(f"pass {number}: {len(state.findings)} finding{'' if len(state.findings) == 1 else 's'}")
             names = Names(state.model)
             batch, state.declined = self._choose(state, facts, names)
             if not batch or (limit is not None and len(state.steps) >= limit):
@@ -139,7 +147,10 @@ class Driver:
         passes: dict[tuple[str, int], Proposal] = {}
         nodes = {node.path: node for node in facts.view.nodes()}
         for finding in state.findings:
-            if not self._wanted(finding):
+            left_out = self._left_out(finding)
+            if left_out:
+                if finding.severity is Severity.ERROR:
+                    declined.append(_declined(finding, "", f"left out by {left_out}"))
                 continue
             refused: list[DeclinedFix] = []
             for name in finding.fixes:
@@ -172,9 +183,12 @@ class Driver:
                 batch.append(proposal)
         return batch, declined
 
-    def _wanted(self, finding: Finding) -> bool:
+    def _left_out(self, finding: Finding) -> str:
+        """The option that says not to repair it; empty where none does."""
         only, skip = self.options.only, self.options.skip
-        return (not only or finding.code.startswith(only)) and not (skip and finding.code.startswith(skip))
+        if only and not finding.code.startswith(only):
+            return "--only"
+        return "--skip" if skip and finding.code.startswith(skip) else ""
 
     def _propose(
         self, finding: Finding, info: RewriteInfo, node: Node | None, facts: Facts, names: Names, state: State

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from onnxfix.errors import OnnxfixError
 from onnxfix.model.dims import Poly, value_at
 from onnxfix.model.facts import Facts
 from onnxfix.model.view import ModelView
@@ -24,29 +25,44 @@ MAX_CULPRITS = 5
 BATCH, SIZE = 2, 16
 
 
-def prove_repair(driver: Driver, state: State) -> tuple[State, Proof | None, str]:
-    """The state that stands, its proof, and why it is unproven (empty where it is proven).
+def prove_repair(driver: Driver, state: State) -> tuple[State, Proof | None, OnnxfixError | None]:
+    """The state that stands, its proof, and why it is unproven (None where it is proven).
 
     On a difference the first fix that brings it goes into quarantine and the repair runs again.
     """
-    proof, reason = _proven(driver, state)
+    proof, wrong = _proven(driver, state)
     for _ in range(MAX_CULPRITS):
-        if not reason or proof is None:
+        if wrong is None or proof is None:
             break
         low, high = 0, len(state.steps)  # the first `high` fixes give a difference, the first `low` none
         while high - low > 1:
             middle = (low + high) // 2
-            wrong = bool(_proven(driver, driver.run(limit=middle))[1])
-            low, high = (low, middle) if wrong else (middle, high)
-        driver.quarantine[state.steps[high - 1][0]] = "its result computes something else than the model (numeric proof)"
+            shown, failed = _proven(driver, driver.run(limit=middle))
+            if failed is None:
+                low = middle
+            else:
+                high, proof = middle, shown
+        driver.quarantine[state.steps[high - 1][0]] = _difference(proof)
         state = driver.run()
         if not state.applied:
-            return state, None, ""
-        proof, reason = _proven(driver, state)
-    return state, proof, reason
+            return state, None, None
+        proof, wrong = _proven(driver, state)
+    return state, proof, wrong
 
 
-def _proven(driver: Driver, state: State) -> tuple[Proof | None, str]:
+def _difference(proof: Proof | None) -> str:
+    """What a failed proof shows, with the tolerance that it missed."""
+    if proof is None:
+        return "numeric proof: the result does not run"
+    failed = [output for output in proof.outputs if not output.passed]
+    if not failed:
+        return f"numeric proof: {proof.note}"
+    worst = max(failed, key=lambda output: (not output.compared, output.max_abs))
+    shown = worst.figures if worst.compared else worst.message
+    return f"numeric proof: {worst.name} is not what the model gives: {shown}; allowed: {proof.budget}"
+
+
+def _proven(driver: Driver, state: State) -> tuple[Proof | None, OnnxfixError | None]:
     from onnxfix.verify.run import CannotRunError
 
     exact = all(fix.applicability == "exact" for fix in state.applied if not fix.consent)
@@ -54,13 +70,13 @@ def _proven(driver: Driver, state: State) -> tuple[Proof | None, str]:
         proof = _run(driver, state, exact)
         if exact and not proof.passed and driver.options.allow != "exact":
             # another version of an operator may be another kernel of the runtime, which rounds otherwise
-            second = _run(driver, state, exact=False)
+            second = proof = _run(driver, state, exact=False)
             if second.passed:
                 note = "the same operators, but not to the bit: another version is another kernel of the runtime"
                 proof = replace(second, note="; ".join(filter(None, (second.note, note))))
     except CannotRunError as error:
-        return None, f"cannot be proven: {error}"
-    return proof, "" if proof.passed else "the rewritten model computes something else"
+        return None, error
+    return proof, None if proof.passed else OnnxfixError("the rewritten model gives other results")
 
 
 def _run(driver: Driver, state: State, exact: bool) -> Proof:
@@ -98,7 +114,7 @@ def _run(driver: Driver, state: State, exact: bool) -> Proof:
             samples=options.samples,
             seed=options.seed,
             exact=exact,
-            why=str(error),
+            why=error,
         )
 
 

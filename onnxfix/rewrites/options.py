@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from onnxfix.errors import UsageError
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -24,7 +26,7 @@ class RepairOptions:
         consent: codes of rules whose fixes may change what the file says.
         only: fix findings of these codes (prefixes) alone; empty: of all.
         skip: leave findings of these codes (prefixes).
-        selection: the rules that count at all; findings of others are neither fixed nor in the way.
+        selection: the rules that count at all, with those of `consent`; findings of others are neither fixed nor in the way.
         verify: prove the result by running both models.
         samples: how many inputs the proof tries.
         seed: of the inputs.
@@ -50,3 +52,17 @@ class RepairOptions:
     atol: float | None = None
     max_passes: int = 10
     partial: bool = False
+
+    def __post_init__(self) -> None:
+        if self.allow not in LEVELS:
+            levels = f"{', '.join(LEVELS[:-1])} or {LEVELS[-1]}"
+            raise UsageError(f"allow: is {self.allow!r}, must be {levels}; the codes of rules go into consent")
+        for name in ("consent", "only", "skip"):
+            if isinstance(getattr(self, name), str):
+                raise UsageError(f"{name}: is {getattr(self, name)!r}, must be a collection of codes, such as {{'OFX701'}}")
+        object.__setattr__(self, "only", tuple(self.only))
+        object.__setattr__(self, "skip", tuple(self.skip))
+
+    def counts(self, code: str) -> bool:
+        """Whether the rule counts: consent to its fix says more than a selection, which may be that of a whole project."""
+        return self.selection is None or code in self.selection or code in self.consent

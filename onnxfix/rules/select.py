@@ -42,3 +42,8 @@ class Selection:
     def apply(self, findings: list[Finding]) -> list[Finding]:
         """The findings whose rules count."""
         return [finding for finding in findings if finding.code in self]
+
+    @property
+    def words(self) -> str:
+        """What leaves rules out: `select`, `ignore`, or both."""
+        return " and ".join(word for word, given in (("select", self.select), ("ignore", self.ignore)) if given)

@@ -43,6 +43,8 @@ class OutputProof:
         cosine: smallest cosine of the angle between the two outputs as vectors, over values finite in both.
         passed: whether every element is within the budget.
         message: what is wrong, empty where nothing is.
+        compared: False where there was nothing to compare, such as another shape; then the figures say nothing.
+        noise: whether it is outside the fixed budget, and within the rounding noise of the first model.
     """
 
     name: str
@@ -54,6 +56,14 @@ class OutputProof:
     cosine: float
     passed: bool
     message: str = ""
+    compared: bool = True
+    noise: bool = False
+
+    @property
+    def figures(self) -> str:
+        """The figures as text."""
+        ulp = f", ulp {self.ulp_max}" if self.ulp_max is not None else ""
+        return f"max abs {self.max_abs:.2g}, max rel {self.max_rel:.2g}{ulp}, cosine {self.cosine:.7f}"
 
     def worst_with(self, other: OutputProof) -> OutputProof:
         """The worse figures of the two."""
@@ -68,13 +78,22 @@ class OutputProof:
             max(ulps, default=None),
             min(self.cosine, other.cosine),
             self.passed and other.passed,
-            self.message or other.message,
+            other.message if self.compared and not other.compared else self.message or other.message,
+            self.compared and other.compared,
+            self.noise or other.noise,
         )
 
 
 def failure(name: str, message: str, dtype: str = "", shape: tuple[int, ...] = ()) -> OutputProof:
     """The proof of an output that could not be compared at all; its figures say nothing."""
-    return OutputProof(name, dtype, shape, 0.0, 0.0, None, 0.0, False, message)
+    return OutputProof(name, dtype, shape, 0.0, 0.0, None, 0.0, False, message, compared=False)
+
+
+def budget(rtol: float, atol: float | None) -> str:
+    """The largest error that `compare` allows, as a formula over the first model's values."""
+    if atol is None:
+        return f"{rtol:g} * (|value| + largest |value|)"
+    return f"{atol:g} + {rtol:g} * |value|" if rtol else f"{atol:g}"
 
 
 def compare(
@@ -106,9 +125,9 @@ def compare(
         return OutputProof(name, "none", (), 0.0, 0.0, None, 1.0, same, "" if same else "only one of the two is empty")
     a, b = np.asarray(after), np.asarray(before)
     if a.dtype != b.dtype:
-        return failure(name, f"element type {_word(b)} became {_word(a)}", _word(b), b.shape)
+        return failure(name, f"another element type: {_word(a)} instead of {_word(b)}", _word(b), b.shape)
     if a.shape != b.shape:
-        return failure(name, f"shape {list(b.shape)} became {list(a.shape)}", _word(b), b.shape)
+        return failure(name, f"another shape: {list(a.shape)} instead of {list(b.shape)}", _word(b), b.shape)
     word = _word(b)
     if word not in RTOL:
         return _compare_equal(name, b, a)

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import onnx
 from onnx import helper
 
 from onnxfix.errors import UsageError
-from onnxfix.verify.bindings import Binding, binding_of, bindings
-from onnxfix.verify.compare import OutputProof, compare, failure
-from onnxfix.verify.graph import all_nodes, real_inputs
+from onnxfix.verify.bindings import Binding, binding_of, bindings, symbolic_shapes
+from onnxfix.verify.compare import RTOL, OutputProof, budget, compare, failure
+from onnxfix.verify.graph import RANDOM, all_nodes, real_inputs
 from onnxfix.verify.inputs import make_inputs
 from onnxfix.verify.regions import region_difference, room_for_noise, with_outputs
-from onnxfix.verify.run import CannotRunError, Runner, RunRefusedError, one_line
+from onnxfix.verify.run import CannotRunError, Runner, RunRefusedError, brief, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from onnxfix.verify.aten import Array
 
-_RANDOM = frozenset({"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"})
 # How many intermediate values are kept in memory at once when looking for the first that differs.
 _VALUES_AT_ONCE = 64
 
@@ -43,6 +42,10 @@ class Proof:
         atol: the absolute error allowed, None for `rtol` times each output's largest magnitude.
         passed: whether all outputs passed.
         note: anything else to know, such as an interface that differs or a slower engine; empty where there is nothing.
+        kind: what was compared: `models`, the outputs of the whole models; `regions`, the values that changed nodes make of made
+            inputs, because the first model runs nowhere; `structure`, the graphs alone, and nothing ran.
+        why: why the first model runs nowhere, for the kind `regions`, and `structure` where it passed; short.
+        detail: the runtimes' own words on that, whole.
     """
 
     samples: int
@@ -54,6 +57,29 @@ class Proof:
     atol: float | None
     passed: bool
     note: str = ""
+    kind: Literal["models", "regions", "structure"] = "models"
+    why: str = ""
+    detail: str = ""
+
+    @property
+    def budget(self) -> str:
+        """What was asked of the outputs, as text."""
+        if self.exact:
+            return "equal to the bit"
+        types = sorted({output.dtype for output in self.outputs} & RTOL.keys())
+        by_type = {name: budget(RTOL[name] if self.rtol is None else self.rtol, self.atol) for name in types}
+        if len(set(by_type.values())) > 1:
+            return ", ".join(f"{text} for {name}" for name, text in by_type.items())
+        return next(iter(by_type.values()), "equal")
+
+    @property
+    def sizes(self) -> str:
+        """`, batch = 1 2 5`: the sizes that each symbolic dimension had, empty where there is none."""
+        sizes: dict[str, set[int]] = {}
+        for binding in self.bindings:
+            for name, size in binding.items():
+                sizes.setdefault(name, set()).add(size)
+        return "".join(f", {name} = {' '.join(map(str, sorted(values)))}" for name, values in sizes.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +132,7 @@ def prove(
     """
     different = _interface_difference(before, after)
     if different:
-        return Proof(0, seed, (), (), exact, rtol, atol, passed=False, note=different)
+        return Proof(0, seed, (), (), exact, rtol, atol, passed=False, note=different, kind="structure")
     first = Runner(before, base_dir)
     second = Runner(after, base_dir if after_base_dir is None else after_base_dir)
     total = 1 if inputs is not None else samples
@@ -156,7 +182,7 @@ def prove(
         notes.append(f"the first model refuses {refusals[0]}")
     outputs = tuple(worst.values())
     passed = all(output.passed for output in outputs)
-    drawn = sorted({node.op_type for node in all_nodes(before.graph.node)} & _RANDOM)
+    drawn = sorted({node.op_type for node in all_nodes(before.graph.node)} & RANDOM)
     if drawn and not passed:
         notes.append(f"the model draws random numbers ({', '.join(drawn)}), so its outputs may differ from run to run")
     return Proof(len(used), seed, tuple(used), outputs, exact, rtol, atol, passed, "; ".join(notes))
@@ -180,7 +206,7 @@ def _within_noise(
     return [
         result
         if result.passed or result.name not in room or result.shape != np.shape(sample.before[result.name])
-        else compare(result.name, sample.before[result.name], got[result.name], atol=room[result.name])
+        else replace(compare(result.name, sample.before[result.name], got[result.name], atol=room[result.name]), noise=True)
         for result in results
     ]
 
@@ -282,6 +308,7 @@ def _samples(
         yield _Sample(binding, feeds, runner.run(feeds))
         return
     why: list[str] = []
+    not_loaded = runner.why_reference
     for _ in range(1 if runner.by_reference else 2):
         if why:
             # A kernel may be narrower than its operator: onnxruntime interpolates over two axes, ONNX over all of them.
@@ -294,7 +321,15 @@ def _samples(
             return
         why.append(refusals[0])
         refusals.clear()
-    raise CannotRunError(f"the first model runs on none of the inputs tried ({'; '.join(why)}); pass --shape or --inputs")
+    # What no runtime loads does not run on other inputs either, unless it is its sizes that do not fit.
+    sizes = any(isinstance(dim, str) for shape in symbolic_shapes(model, shapes)[0].values() for dim in shape)
+    reason = brief(not_loaded or why[0])
+    raise CannotRunError(
+        f"the first model runs on none of the inputs tried ({reason})",
+        reason,
+        "; ".join(filter(None, (not_loaded, *why))),
+        other_inputs=sizes or not not_loaded,
+    )
 
 
 def _accepted(

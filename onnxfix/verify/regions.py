@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import onnx
 
+from onnxfix.model.facts import Facts
 from onnxfix.model.opsets import domain_of, opsets_of
+from onnxfix.model.view import ModelView
 from onnxfix.verify.compare import RTOL, compare, failure
-from onnxfix.verify.graph import all_nodes, reads
+from onnxfix.verify.graph import all_nodes, initializer_names, reads
 from onnxfix.verify.run import CannotRunError, Runner, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Hashable, Mapping
     from pathlib import Path
     from typing import Any
 
@@ -72,27 +74,50 @@ def room_for_noise(
     return room
 
 
-def changed_values(before: onnx.ModelProto, after: onnx.ModelProto) -> list[str]:
-    """The values that nodes of both main graphs make, by nodes that differ or may mean something else in the other's opset.
+def changed_values(
+    before: onnx.ModelProto, after: onnx.ModelProto, describe: Callable[[str], Hashable] = lambda name: None
+) -> list[str]:
+    """The values of `before`'s main graph that `after` makes by another node, by one that may mean another thing, or stores.
 
-    Of equal nodes whose operator has another version in the other opset, one of each kind (operator, attributes, number of
-    inputs) stands for all.
+    Of equal nodes whose operator has another version in the other opset, one of each kind (operator, attributes, inputs of the
+    same type and shape) stands for all.
+
+    Args:
+        before: the model that says what is right.
+        after: the model that is compared with it.
+        describe: type and shape of a value of `before`, None where they are not known; then no other node stands in.
     """
     makers = {name: node for node in before.graph.node for name in node.output if name}
     versions = [opsets_of(model.opset_import) for model in (before, after)]
-    changed = []
-    kinds: set[tuple[str, str, int, tuple[bytes, ...]]] = set()
+    stored = initializer_names(after.graph)
+    changed = [name for name in makers if name in stored]
+    kinds: set[Hashable] = set()
     for node in after.graph.node:
         names = [name for name in node.output if name in makers]
         if not names:
             continue
         if all(_bytes(node) == _bytes(makers[name]) for name in names):
-            kind = (node.domain, node.op_type, len(node.input), tuple(_bytes(attribute) for attribute in node.attribute))
-            if kind in kinds or all(_same_meaning(each, versions) for each in all_nodes([node])):
+            if all(_same_meaning(each, versions) for each in all_nodes([node])):
                 continue
-            kinds.add(kind)
+            inputs = tuple(describe(name) if name else () for name in node.input)
+            kind = (node.domain, node.op_type, inputs, tuple(_bytes(attribute) for attribute in node.attribute))
+            if kind in kinds:
+                continue
+            if None not in inputs:
+                kinds.add(kind)
         changed += names
     return changed
+
+
+def _describer(model: onnx.ModelProto, base_dir: Path | None) -> Callable[[str], Hashable]:
+    view = ModelView(model)
+    facts = Facts(view, base_dir=base_dir).of(view.main)
+
+    def describe(name: str) -> Hashable:
+        shape = facts.shape(name)
+        return (facts.dtype(name), shape) if facts.dtype(name) and shape is not None else None
+
+    return describe
 
 
 def _bytes(message: onnx.NodeProto | onnx.AttributeProto) -> bytes:
@@ -129,8 +154,9 @@ def region_difference(
 ) -> OutputProof | None:
     """The first changed value of `after` that differs where its region reads `before`'s own values.
 
-    A region reaches from a changed value back to the values that both main graphs make, their inputs and their constants. What
-    misses the budget of its element type is compared again with room for the region's own rounding noise.
+    A region reaches from a changed value back to the values that both main graphs make, their inputs and their constants. A value
+    that became an initializer is compared with it. What misses the budget of its element type is compared again with room for
+    the region's own rounding noise.
 
     Args:
         before: the model that says what is right.
@@ -150,7 +176,7 @@ def region_difference(
     """
     made = {name for node in before.graph.node for name in node.output if name}
     common = made & {name for node in after.graph.node for name in node.output if name}
-    wanted = changed_values(before, after)
+    wanted = changed_values(before, after, _describer(before, base_dir))
 
     def runner(model: onnx.ModelProto, folder: Path | None) -> Runner:
         found = Runner(model, folder)
@@ -204,19 +230,20 @@ class Region:
         cut.opset_import.extend(model.opset_import)
         cut.functions.extend(model.functions)
         cut.graph.name = "region"
-        made = {name for node in nodes for name in node.output}
+        used = {name for node in nodes for name in reads(node)}
+        # a value that is read from outside, or stored, as well as made here has its plain name there
+        given = {*self.inputs, *initializer_names(model.graph)}
+        renamed = {name: _MADE + name for node in nodes for name in node.output if name in given}
         for node in nodes:
             copy = cut.graph.node.add()
             copy.CopyFrom(node)
-            # the region's neighbours, and itself where it is its own neighbour, read the first model's value of the plain name
-            copy.output[:] = [_MADE + name if name in values or name in names else name for name in node.output]
-        used = {name for node in nodes for name in reads(node)}
+            copy.output[:] = [renamed.get(name, name) for name in node.output]
         cut.graph.initializer.extend(tensor for tensor in model.graph.initializer if tensor.name in used)
         cut.graph.sparse_initializer.extend(t for t in model.graph.sparse_initializer if t.values.name in used)
         for name in self.inputs:
             kind = onnx.helper.np_dtype_to_tensor_dtype(values[name].dtype)
             cut.graph.input.append(onnx.helper.make_tensor_value_info(name, kind, None))
-        cut.graph.output.extend(onnx.ValueInfoProto(name=_MADE + name) for name in names if name in made)
+        cut.graph.output.extend(onnx.ValueInfoProto(name=renamed.get(name, name)) for name in names)
         self._runner = runner(cut, base_dir)
 
     def run(self, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -226,13 +253,15 @@ class Region:
 
 
 def region_of(model: onnx.ModelProto, names: list[str], common: set[str]) -> tuple[list[onnx.NodeProto], list[str]]:
-    """The nodes that make `names` from values in `common`, inputs and constants, in order; and what they read from outside."""
+    """The nodes that make `names` from values in `common`, inputs and constants, in order; and what they read from outside.
+
+    A name that is a constant of the model is made by an Identity node.
+    """
     maker = {name: index for index, node in enumerate(model.graph.node) for name in node.output if name}
-    constant = {tensor.name for tensor in model.graph.initializer}
-    constant |= {sparse.values.name for sparse in model.graph.sparse_initializer}
+    constant = initializer_names(model.graph)
     chosen: set[int] = set()
     outside: dict[str, None] = {}
-    waiting = [maker[name] for name in names]
+    waiting = [maker[name] for name in names if name not in constant]
     while waiting:
         index = waiting.pop()
         if index in chosen:
@@ -245,7 +274,8 @@ def region_of(model: onnx.ModelProto, names: list[str], common: set[str]) -> tup
                 outside[name] = None
             else:
                 waiting.append(maker[name])
-    return [model.graph.node[index] for index in sorted(chosen)], list(outside)
+    stored = [onnx.NodeProto(op_type="Identity", input=[name], output=[name]) for name in names if name in constant]
+    return [*(model.graph.node[index] for index in sorted(chosen)), *stored], list(outside)
 
 
 def with_outputs(model: onnx.ModelProto, names: list[str]) -> onnx.ModelProto:

@@ -26,15 +26,29 @@ _ELEMENT_TYPES_OF_REFERENCE = frozenset(
     for name, value in onnx.TensorProto.DataType.items()
     if name.startswith(("BFLOAT16", "FLOAT8", "FLOAT4", "INT4", "UINT4", "INT2", "UINT2"))
 )
+_INVALID = re.compile(r"^(onnxruntime: )This is an invalid model\..* , Error ")
+_FAILED = re.compile(r"Non-zero status code returned while running (\w+) node\. Name:'([^']*)' Status Message: (?:/.*)?")
 _ORT_PREFIX = re.compile(r"^\[ONNXRuntimeError\] : \d+ : \w+ : ")
 # Below this IR version an initializer has to be a graph input as well, which a stage's inputs are not.
 _FIRST_IR_OF_FREE_INITIALIZERS = 4
 
 
 class CannotRunError(OnnxfixError):
-    """Nothing here can run the model, so nothing can be proven about it."""
+    """Nothing here can run the model, so nothing can be proven about it.
+
+    Attributes:
+        reason: what keeps it from running, short.
+        detail: the runtimes' own words, whole; empty where `str(error)` has all.
+        other_inputs: whether it may run on inputs of other shapes or values.
+    """
 
     exit_code = 3
+
+    def __init__(self, text: str, reason: str = "", detail: str = "", *, other_inputs: bool = False) -> None:
+        super().__init__(text)
+        self.reason = reason or text
+        self.detail = detail
+        self.other_inputs = other_inputs
 
 
 class RunRefusedError(CannotRunError):
@@ -53,6 +67,12 @@ def one_line(error: BaseException, limit: int = 300) -> str:
     """The first line of an error's message that says something, at most `limit` characters."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     text = _ORT_PREFIX.sub("", lines[0]) if lines else type(error).__name__
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def brief(text: str, limit: int = 110) -> str:
+    """A runtime's message, cut to what names the node or the fault."""
+    text = _FAILED.sub(r"\1 node '\2' fails: ", _INVALID.sub(r"\1", text)).rstrip(": ")
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
@@ -250,6 +270,7 @@ class Runner:
         self._model = model
         self._base_dir = base_dir
         self.note = ""
+        self.why_reference = ""
         self._input_names = [value.name for value in real_inputs(model.graph)]
         if base_dir is not None:
             check_external(model, base_dir)
@@ -306,6 +327,8 @@ class Runner:
         try:
             engine = _Reference(self._model, self._base_dir)
         except _LoadError as error:
-            raise CannotRunError(f"the model cannot be run: {why}; {error}") from None
+            reason = brief(why)
+            raise CannotRunError(f"the model cannot be run: {reason}", reason, f"{why}; {error}") from None
+        self.why_reference = why
         self.note = f"run by onnx.reference ({why})"
         return engine

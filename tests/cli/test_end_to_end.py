@@ -75,6 +75,67 @@ def test_diff_shows_the_nodes_and_writes_nothing(run: Any, model: Path) -> None:
     assert [path.name for path in model.parent.glob("*.onnx")] == ["m.onnx"]
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--ignore", "OFX302"], "hidden by ignore: OFX302"),
+        (
+            ["--ignore", "OFX010,OFX1,OFX2,OFX3,OFX4"],
+            "Verdict: likely (4 errors hidden by ignore: OFX010, OFX201, OFX302, OFX308).",
+        ),
+        (["--select", "OFX7"], "Verdict: likely (4 errors hidden by select: OFX010, OFX201, OFX302, OFX308)."),
+    ],
+)
+def test_lint_says_what_a_selection_hides(run: Any, model: Path, words: list[str], said: str) -> None:
+    result = run("lint", "-t", "trt5.1", "m.onnx", *words)
+    assert result.code == int("blocked" in result.out)
+    assert said in result.out
+    assert "nothing known against it" not in result.out
+    for form in ("concise", "grouped"):
+        shown = run("lint", "-t", "trt5.1", "m.onnx", "-f", form, *words)
+        assert "trt5.1: " in (shown.out if form == "grouped" else shown.err)
+        assert "hidden by" in shown.out + shown.err
+    report = run("lint", "-t", "trt5.1", "m.onnx", "-f", "json", *words).json
+    jsonschema.validate(report, closed(SCHEMA))
+    assert report["models"][0]["targets"][0]["hidden"]["OFX302"] > 0
+
+
+def test_repair_does_not_send_a_model_on_whose_errors_a_selection_hides(
+    run: Any, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ONNXFIX_IGNORE", "OFX2,OFX3")
+    result = run("repair", "-t", "trt5.1", "m.onnx")
+    assert result.code == 0
+    assert "0 errors remaining (3 errors hidden by ignore: OFX201, OFX302, OFX308)" in result.out
+    assert "trtexec" not in result.out
+    monkeypatch.setenv("ONNXFIX_IGNORE", "ALL")
+    result = run("repair", "-t", "trt5.1", "m.onnx")
+    assert "nothing to repair: 4 errors hidden by ignore" in result.out
+    assert "trtexec" not in result.out
+
+
+def test_repair_says_which_option_leaves_an_error_out(run: Any, model: Path) -> None:
+    assert "left out by --only" in run("repair", "-t", "trt5.1", "m.onnx", "--only", "OFX010", "--dry-run").out
+    assert "left out by --skip" in run("repair", "-t", "trt5.1", "m.onnx", "--skip", "OFX010", "--dry-run").out
+
+
+def test_a_fault_that_needs_consent_is_told_where_nothing_else_is_wrong(run: Any, folder: Path) -> None:
+    model = Path(__file__).parents[2] / "fixtures" / "seedmodels" / "torch1.3.1_nearest_size_256x192_opset11.onnx"
+    (folder / "m.onnx").write_bytes(model.read_bytes())
+    result = run("repair", "-t", "trt7.1", "m.onnx")
+    assert result.code == 0
+    assert "declined  OFX701 resize_sizes_keep_batch" in result.out
+    assert "nothing to repair: 2 warnings left; nothing written" in result.out
+    assert (
+        "Next: onnxfix repair m.onnx --target trt7.1 --allow OFX701, if you agree with it\nor:   where TensorRT 7.1" in result.out
+    )
+    assert "3 of 3 errors repairable, of which 1 with --allow OFX701." in run("lint", "-t", "trt5.1", "m.onnx").out
+
+
+def test_one_sample_is_no_plural(run: Any, model: Path) -> None:
+    assert ": 1 sample, seed 0" in run("verify", "m.onnx", "m.onnx", "--samples", "1").out
+
+
 def test_the_matrix_names_the_oldest_release_that_is_likely(run: Any, model: Path) -> None:
     result = run("lint", "m.onnx")
     assert result.code == 0

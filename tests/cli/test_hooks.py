@@ -65,6 +65,16 @@ def test_lint_passes_a_clean_model_and_fails_on_a_blocked_one(repository: Path) 
     assert "OFX010" in done.stdout
 
 
+@pytest.mark.parametrize("name", ["onnxfix-lint", "onnxfix-repair"])
+def test_a_hook_fails_where_no_target_is_set(repository: Path, name: str) -> None:
+    (repository / "onnxfix.toml").unlink()
+    save(repository / "good.onnx")
+    done = commit_hook(name)
+    assert done.returncode == 1
+    assert "exit code: 2" in done.stdout
+    assert "error: no target: name the release" in done.stdout
+
+
 def test_lint_skips_pointers_and_other_files(repository: Path) -> None:
     (repository / "pointer.onnx").write_bytes(POINTER)
     (repository / "model.onnx.txt").write_text("no model")

@@ -164,6 +164,17 @@ def test_severity_hides_but_still_counts(run: Any, models: Path) -> None:
     assert "1 warning" in result.out
 
 
+def test_several_models_are_summed_up(run: Any, models: Path) -> None:
+    result = run("lint", "-t", "trt5.1", "-t", "trt7.1", "good.onnx", "bad.onnx", "missing.onnx")
+    assert result.out.splitlines()[-3:] == [
+        "",
+        "trt5.1  3 models: 1 likely, 1 blocked, 1 unreadable",
+        "trt7.1  3 models: 1 likely, 1 blocked, 1 unreadable",
+    ]
+    for arguments in (["good.onnx"], ["-q", "good.onnx", "bad.onnx"], ["-f", "concise", "good.onnx", "bad.onnx"]):
+        assert "models: " not in run("lint", "-t", "trt5.1", *arguments).out
+
+
 def test_max_findings_says_what_it_leaves_out(run: Any, models: Path) -> None:
     result = run("lint", "-t", "trt5.1", "--max-findings", "1", "bad.onnx")
     assert "Mish" not in result.out
@@ -242,6 +253,17 @@ def test_show_config_says_where_settings_come_from(run: Any, folder: Path, monke
         "select = []  # default",
         'ignore = ["OFX7"]  # ONNXFIX_IGNORE',
     ]
+
+
+def test_show_config_shows_what_the_command_line_says(run: Any, folder: Path) -> None:
+    (folder / "onnxfix.toml").write_text('targets = ["trt5.1"]\nselect = ["OFX1"]')
+    result = run("lint", "--show-config", "-t", "rtx", "--ignore", "ofx2,OFX7", "--extend-select", "OFX3")
+    assert result.out.splitlines()[1:] == [
+        'targets = ["rtx1.7"]  # command line',
+        'select = ["OFX1", "OFX3"]  # command line',
+        'ignore = ["OFX2", "OFX7"]  # command line',
+    ]
+    assert run("lint", "--show-config", "--isolated").out.splitlines()[:2] == ["# no configuration file", "targets = []  # default"]
 
 
 def test_no_path_is_a_usage_error(run: Any, folder: Path) -> None:

@@ -1,6 +1,7 @@
 """The group: help without heavy imports, global options, and errors that are one line with the right exit code."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -50,6 +51,21 @@ def test_every_command_has_help(run: Any, name: str) -> None:
     result = run(name, "--help")
     assert result.code == 0
     assert result.out.startswith(f"Usage: onnxfix {name} ")
+    assert "\\b" not in result.out
+
+
+def test_the_examples_of_explain_keep_their_lines(run: Any) -> None:
+    assert "  onnxfix explain Resize --target trt5.1..trt7.1\n" in run("explain", "--help").out
+
+
+def test_every_target_that_help_names_exists(run: Any) -> None:
+    from onnxfix.targets import find_target
+
+    text = "".join(run(name, "--help").out for name in COMMANDS)
+    names = set(re.findall(r"\b(?:trt|jetpack|rtx)[0-9.]*[0-9]\b", text))
+    assert {"trt5.1", "jetpack4.2.2"} <= names
+    for name in names:
+        find_target(name)
 
 
 def test_version(run: Any) -> None:

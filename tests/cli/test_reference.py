@@ -1,6 +1,7 @@
 """`explain`, `rules` and `targets` on the recorded rules, operators and releases."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import onnx
@@ -107,6 +108,28 @@ def test_a_parser_message_leads_to_its_rule(run: Any, message: str) -> None:
         assert run("explain", message).out.splitlines()[1] == "  said by trt5.1 of Gather"
 
 
+@pytest.mark.parametrize(
+    ("message", "exact"),
+    [
+        (AXIS, True),
+        ("axis >= 0  && axis < nbDims", True),
+        (f"[8] Assertion failed: {AXIS}", True),
+        ("No importer registered for op: Foo", True),
+        ("ERROR: ModelImporter.cpp:92: No importer registered for op: Mish.", True),
+        ("Assertion failed: axis >= 0 && axis < maxDims", False),
+        ("Assertion failed: axis == 10", False),
+        ("Assertion failed: mode == cubic && alpha == 1", False),
+    ],
+)
+def test_a_message_that_is_only_like_one_on_record_is_told_so(run: Any, message: str, exact: bool) -> None:
+    result = run("explain", message)
+    if result.code == 0:
+        assert ("nearest on record:" in result.out) != exact
+        assert run("explain", message, "-f", "json").json["matches"][0]["exact"] is exact
+    else:
+        assert not exact
+
+
 def test_a_message_about_an_operator_names_that_operator_only(run: Any) -> None:
     matches = run("explain", "No importer registered for op: Mish", "-f", "json").json["matches"]
     assert [match["message"] for match in matches] == ["No importer registered for op: Mish"]
@@ -118,12 +141,21 @@ def test_a_message_known_from_a_rule_page_is_found(run: Any) -> None:
     assert matches[0]["rule"] in ("OFX010", "OFX304")
 
 
-@pytest.mark.parametrize(("what", "meant"), [("Resze", "'Resize'"), ("OFX40", "'OFX40"), ("resize-mod", "'resize-mode'")])
+@pytest.mark.parametrize(
+    ("what", "meant"), [("Resze", "'Resize'"), ("Expnd", "'Expand'"), ("OFX40", "'OFX40"), ("resize-mod", "'resize-mode'")]
+)
 def test_an_unknown_word_is_suggested_against(run: Any, what: str, meant: str) -> None:
     result = run("explain", what)
     assert result.code == 2
     assert f"did you mean {meant}" in result.err
     assert result.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("what", ["Foo", "Grid", "soft"])
+def test_only_close_names_are_suggested(run: Any, what: str) -> None:
+    result = run("explain", what)
+    assert result.code == 2
+    assert "did you mean" not in result.err
 
 
 def test_words_that_are_no_message_are_not_explained(run: Any) -> None:
@@ -165,6 +197,20 @@ def test_one_target_shows_its_facts_and_operators(run: Any) -> None:
     assert "Resize" in run("targets", "trt5.1").out
 
 
+def test_a_target_and_its_rule_say_what_becomes_of_operators_without_a_record(run: Any) -> None:
+    refused = "every other operator is refused: the parser has no importer for it"
+    assert f"\n{refused} (OFX101)\n" in run("targets", "trt5.1").out
+    assert "every other operator needs a plugin of that name (OFX103)" in run("targets", "trt7.1").out
+    page = run("explain", "OFX101", "-t", "trt5.1").out
+    assert "and every operator that `onnxfix targets trt5.1` does not list" in page
+    assert "trt7.1  " not in page
+    assert "does not list" not in run("explain", "OFX101", "-t", "trt7.1").out
+    for target in all_targets():
+        listed = [op for names in run("targets", target.id, "-f", "json").json["operators"].values() for op in names]
+        assert set(target.registered or ()) <= set(listed)
+        assert len(listed) == len(set(listed))
+
+
 def test_two_targets_show_what_changed(run: Any) -> None:
     entry = run("targets", "trt5.1", "trt7.1", "-f", "json").json
     assert entry["facts"]["batch"] == ["implicit", "explicit"]
@@ -185,6 +231,22 @@ def test_targets_for_a_model_shows_verdicts_and_the_oldest_likely(
     assert result.code == 0
     assert "no release here is likely to take it" in result.out
     assert run("targets", "--for", "missing.onnx").code == 2
+
+
+def test_a_release_that_computes_a_model_differently_is_not_offered(run: Any, folder: Any) -> None:
+    seed = Path(__file__).parents[2] / "fixtures" / "seedmodels" / "torch1.2.0_instance_norm_opset10.onnx"
+    text = run("targets", "--for", seed, "trt5.1", "trt7.1").out
+    assert "\ntrt5.1   likely, differs" in text
+    assert text.endswith(
+        "oldest release likely to take it: trt7.1 (trt5.1 is likely to parse it, but 1 node is computed differently)\n"
+    )
+    assert run("targets", "--for", seed, "trt5.1").out.endswith(
+        "no release here is likely to take it as it is: trt5.1 is likely to parse it, but 1 node is computed differently\n"
+    )
+    entry = run("targets", "--for", seed, "trt5.1", "trt7.1", "-f", "json").json
+    assert entry["oldest_likely"] == "trt7.1"
+    # what the parser does is one thing, what the engine computes another
+    assert [(target["verdict"], target["accepted_but_wrong"]) for target in entry["targets"]] == [("likely", 1), ("likely", 0)]
 
 
 def test_wrong_targets_are_one_line(run: Any) -> None:

@@ -44,7 +44,7 @@ def test_the_default_output_is_beside_the_model(run: Any, model: Path) -> None:
     assert files(model.parent) == {"m.onnx", "m.fixed.onnx"}
     assert digest(model) == before
     assert "written to m.fixed.onnx" in result.out
-    assert "Next: onnxfix build m.fixed.onnx" in result.out
+    assert "Next: where TensorRT 5.1 is: trtexec --onnx=m.fixed.onnx" in result.out
 
 
 def test_two_runs_give_the_same_bytes(run: Any, model: Path) -> None:
@@ -59,7 +59,7 @@ def test_a_clean_model_is_copied_byte_for_byte_or_left_alone(run: Any, model: Pa
     result = repair(run, "m.onnx")
     assert (result.code, files(model.parent)) == (0, {"m.onnx"})
     assert "nothing to repair" in result.out
-    assert "Next: onnxfix build m.onnx" in result.out
+    assert "Next: where TensorRT 5.1 is: trtexec --onnx=m.onnx" in result.out
     assert repair(run, "m.onnx", "-o", "out.onnx", "--stamp").code == 0
     assert digest(model.parent / "out.onnx") == before
     assert repair(run, "m.onnx", "--in-place").code == 0
@@ -165,6 +165,15 @@ def test_the_worst_outcome_of_several_models_counts(run: Any, model: Path, fake_
     assert "n.onnx" in result.out
 
 
+def test_several_models_are_summed_up(run: Any, model: Path, fake_api: FakeApi) -> None:
+    save(model.parent / "n.onnx")
+    assert repair(run, "m.onnx", "n.onnx", "missing.onnx").out.endswith("\n\n3 models: 2 repaired, 1 failed\n")
+    fake_api.status = "clean"
+    assert repair(run, "m.onnx", "n.onnx").out.endswith("\n\n2 models: 2 fine\n")
+    for arguments in (["m.onnx"], ["-q", "m.onnx", "n.onnx"], ["-f", "json", "m.onnx", "n.onnx"]):
+        assert "models: " not in repair(run, *arguments).out
+
+
 def test_several_models_go_to_a_folder(run: Any, model: Path) -> None:
     save(model.parent / "n.onnx")
     assert repair(run, "m.onnx", "n.onnx", "-o", "fixed").code == 0
@@ -225,6 +234,30 @@ def test_options_reach_the_repair(run: Any, model: Path, fake_api: FakeApi) -> N
     assert fake_api.calls[-1]["options"].allow == "equivalent"
 
 
+def test_next_names_what_each_target_needs(run: Any, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from onnxfix.engines import _tool
+
+    targets = ("-t", "trt7.1", "-t", "rtx1.7")
+    monkeypatch.setattr(_tool, "builds_for", lambda target: target == "rtx1.7")
+    steps = repair(run, "m.onnx", *targets).out.splitlines()[-2:]
+    assert steps == [
+        "Next: onnxfix build m.fixed.onnx --target rtx1.7",
+        "or:   where TensorRT 5.1 is, and where TensorRT 7.1 is: trtexec --onnx=m.fixed.onnx",
+    ]
+    monkeypatch.setattr(_tool, "builds_for", lambda target: False)
+    assert "where TensorRT-RTX 1.7 is installed: onnxfix build m.fixed.onnx" in repair(run, "m.onnx", *targets).out
+
+
+def test_next_explains_the_operator_that_is_not_taken(run: Any, model: Path, fake_api: FakeApi) -> None:
+    fake_api.status, fake_api.after = "declined", (finding("OFX101"),)
+    assert repair(run, "m.onnx").out.endswith("Next: onnxfix explain Resize\n")
+
+
+def test_a_suggested_command_allows_the_widest_level_once(run: Any, model: Path) -> None:
+    result = repair(run, "m.onnx", "--allow", "exact", "--allow", "equivalent,ofx701", "--dry-run")
+    assert result.out.endswith("Next: onnxfix repair m.onnx --target trt5.1 --allow OFX701 --allow equivalent\n")
+
+
 def test_a_wrong_allow_is_suggested_against(run: Any, model: Path) -> None:
     result = repair(run, "m.onnx", "--allow", "aproximate")
     assert result.code == 2
@@ -241,6 +274,21 @@ def test_wrong_options_are_one_line(run: Any, model: Path, words: list[str]) -> 
     result = repair(run, "m.onnx", *words)
     assert (result.code, result.err.count("\n")) == (2, 1)
     assert files(model.parent) == {"m.onnx"}
+
+
+@pytest.mark.parametrize(
+    ("array", "said"),
+    [
+        ({"x": (1, 3, 5, 5)}, "k.npz: input 'x' is 1x3x4x4, which 1x3x5x5 does not fit"),
+        ({"x": (1, 3)}, "k.npz: input 'x' is 1x3x4x4, which 1x3 does not fit"),
+        ({"img": (1, 3, 4, 4)}, "k.npz: the model has no input 'img'; its inputs are x"),
+    ],
+)
+def test_inputs_that_do_not_fit_name_their_file(run: Any, model: Path, array: dict[str, tuple[int, ...]], said: str) -> None:
+    np.savez(model.parent / "k.npz", **{name: np.zeros(shape, np.float32) for name, shape in array.items()})
+    for command in (["repair", "-t", "trt5.1", "m.onnx"], ["verify", "m.onnx", "m.onnx"]):
+        result = run(*command, "--inputs", "k.npz")
+        assert (result.code, result.err) == (2, f"error: {said}\n")
 
 
 def test_a_hook_fails_when_it_changed_a_file(run: Any, model: Path, fake_api: FakeApi) -> None:

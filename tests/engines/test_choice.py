@@ -33,10 +33,10 @@ def test_tensorrt_where_it_can_be_used_else_tensorrt_rtx(machine, modules, gpu, 
 @pytest.mark.parametrize(
     ("modules", "name", "said"),
     [
-        ([], None, "neither TensorRT nor TensorRT-RTX is installed; pip install 'onnxfix[tensorrt-rtx]'"),
+        ([], None, "neither TensorRT nor TensorRT-RTX is installed; in a clone of onnxfix: pip install '.[tensorrt-rtx]'"),
         (["tensorrt"], None, "TensorRT needs an NVIDIA GPU"),
-        (["tensorrt_rtx"], "tensorrt", "TensorRT is not installed; pip install 'onnxfix[tensorrt]'"),
-        (["tensorrt"], "tensorrt-rtx", "TensorRT-RTX is not installed; pip install 'onnxfix[tensorrt-rtx]'"),
+        (["tensorrt_rtx"], "tensorrt", "TensorRT is not installed; in a clone of onnxfix: pip install '.[tensorrt]'"),
+        (["tensorrt"], "tensorrt-rtx", "TensorRT-RTX is not installed; in a clone of onnxfix: pip install '.[tensorrt-rtx]'"),
     ],
 )
 def test_what_is_missing_is_said_with_how_to_get_it(machine, modules, name, said):
@@ -44,6 +44,16 @@ def test_what_is_missing_is_said_with_how_to_get_it(machine, modules, name, said
     with pytest.raises(MissingToolError) as caught:
         _tool.choose(name)
     assert str(caught.value).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("modules", "gpu", "targets"),
+    [([], True, set()), (["tensorrt_rtx"], False, {"rtx1.7"}), (["tensorrt"], False, set()), (["tensorrt"], True, {"trt10.9"})],
+)
+def test_a_machine_builds_for_the_releases_that_are_installed(machine, monkeypatch, modules, gpu, targets):
+    machine(*modules, gpu=gpu)
+    monkeypatch.setattr(_tool.Tool, "version", lambda self: "1.7.1.116" if self.family == "rtx" else "10.9.0")
+    assert {target for target in ("trt5.1", "trt10.9", "rtx1.7", "rtx1.70") if _tool.builds_for(target)} == targets
 
 
 def test_an_unknown_engine_is_a_usage_error():
@@ -58,3 +68,14 @@ def test_importing_engines_imports_no_native_library():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_build_for_a_release_without_package_points_to_its_device(tmp_path):
+    from click.testing import CliRunner
+
+    from onnxfix.cli.build import command
+
+    for target, release in (("trt5.1", "5.1"), ("jetpack4.4", "7.1")):
+        done = CliRunner().invoke(command, [str(tmp_path / "m.onnx"), "--target", target])
+        assert isinstance(done.exception, MissingToolError)
+        assert str(done.exception).startswith(f"TensorRT {release} is no Python package; on the device that has it: trtexec")

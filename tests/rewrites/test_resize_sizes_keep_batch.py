@@ -7,6 +7,7 @@ import pytest
 from onnxfix.model.facts import Facts
 from onnxfix.model.view import ModelView
 from onnxfix.rules.engine import lint
+from onnxfix.rules.select import Selection
 from onnxfix.targets.target import find_target
 
 from .harness import applied, ask, noise, ops, repair, rewrite, run, same_bits
@@ -81,6 +82,16 @@ def test_nothing_happens_without_consent_and_the_consent_is_shown_with_it(outer:
     assert [fix.consent for fix in report.applied if fix.rewrite == "resize_sizes_keep_batch"] == ["OFX701"]
     x = noise((*outer, 4, 4))
     same_bits(run(resize(x.shape, sizes=[*outer, 8, 8], **HOW), {"x": x}), run(result, {"x": x}))
+
+
+@pytest.mark.parametrize("ignored", ["OFX7", "OFX701"])
+def test_consent_counts_more_than_a_selection_that_ignores_the_rule(ignored: str) -> None:
+    model = resize((2, 3, 4, 4), sizes=[1, 1, 8, 8], **HOW)
+    for axis, size in enumerate((2, 3, 8, 8)):
+        model.graph.output[0].type.tensor_type.shape.dim[axis].dim_value = size
+    report, _ = repair(model, consent=frozenset({"OFX701"}), selection=Selection(ignore=(ignored,)))
+    assert report.status == "repaired"
+    assert applied(report)[0] == "resize_sizes_keep_batch"
 
 
 def test_one_channel_of_one_image_is_no_mistake() -> None:

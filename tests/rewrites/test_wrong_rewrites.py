@@ -17,7 +17,7 @@ from .test_aten_adaptive_pool import pool
 from .test_instance_norm_to_mean import instance_norm
 
 Patch = pytest.MonkeyPatch
-REASON = "its result computes something else than the model (numeric proof)"
+REASON = "numeric proof: "
 
 
 def linear(**more: Any) -> onnx.ModelProto:
@@ -121,7 +121,7 @@ def test_a_wrong_rewrite_is_found_and_nothing_is_written(case: str, monkeypatch:
     report, result = repair(model)
     assert result is None
     assert report.status == "declined"
-    assert REASON in {item.reason for item in report.declined}
+    assert any(item.reason.startswith(REASON) for item in report.declined)
 
 
 @pytest.mark.parametrize("spoil", [wrong_index, wrong_rounding])
@@ -194,6 +194,7 @@ def test_roundings_that_a_model_amplifies_are_no_error() -> None:
     proof = prove(model, result, regions=True)
     assert proof.passed
     assert proof.outputs[0].max_abs > 2e-5  # over the fixed budget: the allowance was needed
+    assert proof.outputs[0].noise
 
 
 @pytest.mark.parametrize("epsilon", [1e-4, 1.1e-5])

@@ -28,8 +28,8 @@ def run(*arguments):
 def test_equal_models_exit_0_and_say_so(models):
     result = run(models / "a.onnx", models / "a.onnx")
     assert result.exit_code == 0
-    assert "8 samples, seed 0" in result.output
-    assert result.output.endswith("equal within the budget\n")
+    assert "8 samples, seed 0, n = 1 2 3\n" in result.output
+    assert result.output.endswith("equal within 1e-05 * (|value| + largest |value|)\n")
 
 
 def test_different_models_exit_1_and_name_the_first_difference(models):
@@ -46,17 +46,27 @@ def test_json_has_the_keys_of_the_report(models):
     assert result.exit_code == report["run"]["exit_code"] == 1
     assert report["schema"] == "onnxfix-report/1"
     assert report["verify"]["bindings"] == [{"n": 3}, {"n": 3}]
-    assert set(report["verify"]) == {"passed", "samples", "seed", "bindings", "outputs", "budget", "note"}
+    assert set(report["verify"]) == {"passed", "kind", "why", "detail", "samples", "seed", "bindings", "outputs", "budget", "note"}
     assert set(report["verify"]["outputs"][0]) >= {"name", "max_abs", "max_rel", "cosine", "ulp_max", "passed"}
     assert report["verify"]["budget"]["rtol"] == {"float32": 1e-5}
     assert report["first_difference"]["name"] == "t"
+
+
+def test_another_shape_has_no_figures(models):
+    onnx.save(parse(HEAD + "(float[n, 4] x) => (float[m, k] y) { t = Mul(x, x)  y = Transpose(t) }"), models / "c.onnx")
+    result = run(models / "a.onnx", models / "c.onnx", "--shape", "x:3x4")
+    assert result.exit_code == 1
+    assert "y (float32 [3, 4]): DIFFERS  another shape: [4, 3] instead of [3, 4]\n" in result.output
+    assert "max abs" not in result.output
+    report = json.loads(run(models / "a.onnx", models / "c.onnx", "-f", "json").output)
+    assert report["verify"]["outputs"][0]["cosine"] is None
 
 
 def test_inputs_come_from_a_file(models):
     np.savez(models / "in.npz", x=np.ones((2, 4), np.float32))
     result = run(models / "a.onnx", models / "b.onnx", "--inputs", models / "in.npz")
     assert result.exit_code == 0
-    assert "1 samples" in result.output
+    assert "1 sample, seed 0" in result.output
 
 
 @pytest.mark.parametrize(("content", "said"), [(None, "no such file"), (b"", "no .npz"), (b"not a zip", "no .npz")])
@@ -75,6 +85,17 @@ def test_a_missing_model_is_named(models):
     assert "none.onnx" in str(result.exception)
     assert isinstance(result.exception, OnnxfixError)
     assert result.exception.exit_code == 2
+
+
+def test_other_inputs_are_advised_only_where_they_can_help(models):
+    onnx.save(parse(HEAD + "(float[2, 3] x) => (float[q, 3] y) <int64[2] s = {4, 4}> { y = Reshape(x, s) }"), models / "size.onnx")
+    onnx.save(parse(HEAD + "(float[2, 3] x) => (float[2, 3] y) <int64 s = {4}> { y = Add(x, s) }"), models / "type.onnx")
+    size, types = (run(models / name, models / name).exception for name in ("size.onnx", "type.onnx"))
+    assert "pass --shape or --inputs" in str(size)
+    assert "onnxruntime: Reshape node" in str(size)
+    assert "--" not in str(types)
+    assert "Optype (Add)" in str(types)
+    assert max(len(str(error)) for error in (size, types)) < 200
 
 
 def test_shapes_are_read_and_names_may_hold_colons():

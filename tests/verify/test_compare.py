@@ -2,7 +2,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from onnxfix.verify.compare import RTOL, compare
+from onnxfix.verify.compare import RTOL, budget, compare
 
 NAN, INF = float("nan"), float("inf")
 
@@ -73,8 +73,8 @@ def test_integers_and_booleans_have_to_be_equal():
 
 
 def test_shape_and_element_type_have_to_match():
-    assert "shape [2] became [2, 1]" in compare("y", f32(1, 2), f32(1, 2).reshape(2, 1)).message
-    assert "float32 became float64" in compare("y", f32(1), np.array([1.0])).message
+    assert "another shape: [2, 1] instead of [2]" in compare("y", f32(1, 2), f32(1, 2).reshape(2, 1)).message
+    assert "float64 instead of float32" in compare("y", f32(1), np.array([1.0])).message
 
 
 @pytest.mark.parametrize("dtype", ["float32", "int64", "bool"])
@@ -106,3 +106,24 @@ def test_eight_bit_floats_have_to_be_equal_and_nan_meets_nan():
     assert compare("y", a, a.copy()).passed
     assert not compare("y", a, np.array([1.125, NAN], ml_dtypes.float8_e4m3fn)).passed
     assert not compare("y", a, np.array([1.0, 1.0], ml_dtypes.float8_e4m3fn)).passed
+
+
+def test_what_was_not_compared_in_one_sample_has_no_figures():
+    far = compare("y", f32(1), f32(2))
+    other = compare("y", f32(1), f32(1, 1))
+    for worst in (far.worst_with(other), other.worst_with(far)):
+        assert not worst.compared
+        assert worst.message == "another shape: [2] instead of [1]"
+    assert far.worst_with(far).compared
+
+
+@pytest.mark.parametrize(
+    ("rtol", "atol", "text"),
+    [(1e-5, None, "1e-05 * (|value| + largest |value|)"), (0.1, 2.0, "2 + 0.1 * |value|"), (0.0, 0.5, "0.5"), (0.0, 0.0, "0")],
+)
+def test_the_budget_that_is_said_is_the_one_that_is_used(rtol, atol, text):
+    assert budget(rtol, atol) == text
+    before = f32(1.0, -8.0)
+    largest = eval(text.replace("largest |value|", "8.0").replace("|value|", "1.0"))
+    assert compare("y", before, before + np.array([largest * 0.99, 0], np.float32), rtol=rtol, atol=atol).passed
+    assert not compare("y", before, before + np.array([largest * 1.01 + 1e-6, 0], np.float32), rtol=rtol, atol=atol).passed

@@ -102,8 +102,11 @@ def test_sizes_that_the_model_refuses_are_passed_over():
 
 def test_a_model_that_runs_on_nothing_proves_nothing():
     model = parse(HEAD + "(float[2, 3] x) => (float[q, 3] y) <int64[2] s = {4, 4}> { y = Reshape(x, s) }")
-    with pytest.raises(CannotRunError, match="--shape or --inputs"):
+    with pytest.raises(CannotRunError, match="runs on none of the inputs tried") as caught:
         prove(model, model)
+    assert caught.value.reason == "onnxruntime: Reshape node '' fails"
+    assert "onnx.reference: " in caught.value.detail
+    assert caught.value.other_inputs
 
 
 def test_what_onnxruntime_has_too_narrow_a_kernel_for_runs_by_the_reference():
