@@ -128,6 +128,6 @@ def find_messages(asked: str, limit: int = 3) -> list[Match]:
         matches.append(
             (score + bonus, Match(message, rule, places, chosen[0].evidence, min(score, 1.0), _is_piece(asked, message)))
         )
-    matches.sort(key=lambda item: (not item[1].exact, -item[0], item[1].rule, item[1].message))
+    matches.sort(key=lambda item: (not item[1].exact, -item[0], -len(item[1].places), item[1].rule, item[1].message))
     best = matches[0][0] if matches else 0.0
     return [match for rank, match in matches[:limit] if rank > best - 0.25]

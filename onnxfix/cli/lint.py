@@ -49,7 +49,13 @@ _FORMATS = ("text", "concise", "grouped", "json")
 )
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever is found; files that cannot be read still give 2.")
 @click.option("--shape", "shapes", metavar="NAME:1x3x8x8", multiple=True, help="Read an input with this shape (repeatable).")
-@click.option("-f", "--output-format", type=click.Choice(_FORMATS), default=None, help="Default: text; without a target: grouped.")
+@click.option(
+    "-f",
+    "--output-format",
+    type=click.Choice(_FORMATS),
+    default=None,
+    help="Default: text; without a target, or for many: grouped.",
+)
 @click.option("-o", "--output", metavar="FILE", help="Write the report to FILE instead of standard output.")
 @click.option("--statistics", is_flag=True, help="Count the findings of each rule instead of listing them.")
 @click.option("--max-findings", metavar="N", type=click.IntRange(min=0), help="Show at most N for each model and target.")
@@ -100,7 +106,7 @@ def command(
 
         chosen = all_targets()
 
-    from onnxfix.report.text import View
+    from onnxfix.report.text import WIDE, View
     from onnxfix.rules.finding import Severity
 
     shape_of = parse_shapes(shapes)
@@ -112,7 +118,7 @@ def command(
         options=tuple(word for shape in shapes for word in ("--shape", shape)),
         hiding=selection.words,
     )
-    printer = _Printer(state, view, output_format or ("grouped" if matrix else "text"), output, statistics)
+    printer = _Printer(state, view, output_format or ("grouped" if matrix or len(chosen) > WIDE else "text"), output, statistics)
     failing = None if fail_on == "never" or exit_zero or matrix else Severity(fail_on)
     codes = []
     for path in expand(paths):

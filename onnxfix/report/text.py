@@ -28,6 +28,8 @@ STYLES = {
 }
 _NAME_WIDTH = 40
 _VALUES_SHOWN = 3
+# More targets than this make a row each, not a column.
+WIDE = 8
 # Of one node and of several.
 _WRONG = {
     DIFFERS: ("is computed differently", "are computed differently"),
@@ -245,7 +247,41 @@ def _cell(findings: Sequence[Finding]) -> Part:
 
 
 def grouped_lines(report: LintReport, view: View) -> list[Line]:
-    """Rules and operators against targets, then the verdicts and the oldest release likely to take the model."""
+    """Rules and operators against targets, or, for more than `WIDE` of them, releases against what stops each first.
+
+    Then the verdicts and the oldest release likely to take the model.
+    """
+    lines: list[Line] = [((report.model.path, "bold"), f"   {_size(report.model)}")]
+    lines += (
+        table_lines(_by_release(report), right=(2,))
+        if len(report.targets) > WIDE
+        else table_lines(_by_rule(report, view), right=(2,))
+    )
+    if len(report.targets) > 1:
+        lines.append((oldest_likely_text(report),))
+    lines += [(text,) for text in hidden_lines(report, view)]
+    return lines
+
+
+def _by_release(report: LintReport) -> list[list[Part]]:
+    """A row for each run of releases that say the same."""
+    rows: list[tuple[list[str], list[Part]]] = []
+    for target in report.targets:
+        errors = [finding for finding in target.findings if finding.severity is Severity.ERROR]
+        first = errors[0] if errors else None
+        what = f"{first.code} {first.location.op_type} {first.location.path}: {first.message}" if first is not None else ""
+        row: list[Part] = [verdict_part(target), str(len(errors) or ""), what]
+        if rows and rows[-1][1] == row and rows[-1][0][-1][:3] == target.target[:3]:
+            rows[-1][0].append(target.target)
+        else:
+            rows.append(([target.target], row))
+    table: list[list[Part]] = [["releases", "verdict", "errors", "the first of them"]]
+    for names, row in rows:
+        table.append([names[0] if len(names) == 1 else f"{names[0]}..{names[-1]}", *row])
+    return table
+
+
+def _by_rule(report: LintReport, view: View) -> list[list[Part]]:
     rows: dict[tuple[str, str, str], dict[str, list[Finding]]] = {}
     for target in report.targets:
         for finding in _shown(target.findings, view):
@@ -259,11 +295,7 @@ def grouped_lines(report: LintReport, view: View) -> list[Line]:
     if view.limit is not None:
         table = table[: view.limit + 1]
     table.append(["verdict", "", "", *(verdict_part(target) for target in report.targets)])
-    lines: list[Line] = [((report.model.path, "bold"), f"   {_size(report.model)}"), *table_lines(table, right=(2,))]
-    if len(report.targets) > 1:
-        lines.append((oldest_likely_text(report),))
-    lines += [(text,) for text in hidden_lines(report, view)]
-    return lines
+    return table
 
 
 def hidden_lines(report: LintReport, view: View) -> list[str]:

@@ -1,4 +1,4 @@
-"""Holds lint's verdicts against recorded answers of real parsers."""
+"""Holds lint's verdicts against recorded answers of real parsers, and writes the page and the list of disagreements."""
 
 from __future__ import annotations
 
@@ -15,17 +15,22 @@ from onnxfix.model.facts import Facts
 from onnxfix.model.view import ModelView
 from onnxfix.rules.engine import lint
 from onnxfix.rules.finding import Verdict, verdict_of
-from onnxfix.targets import find_target
+from onnxfix.targets import all_targets
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 ROOT = Path(__file__).parents[2]
 RECORDS = ROOT / "fixtures" / "agreement"
-TARGETS = ("trt5.1", "trt7.1", "rtx1.7")
-BUNDLED = ROOT / "fixtures" / "seedmodels"
-ALL_SEEDS = ROOT.parent / "shared" / "seedmodels" / "models"
-SETS = ("seedmodels", "all seedmodels", "lowered")
+KNOWN = Path(__file__).parent / "known_disagreements.tsv"
+PAGE = ROOT / "docs" / "agreement.md"
+SEEDS = ROOT / "fixtures" / "seedmodels"
+SETS = {
+    "node": "ONNX's own node tests of eight releases, each also with constants for all inputs but the first",
+    "lowered": "what rewrites for 5.1, 7.0 and 8.0 made of exports and node tests, good and bad",
+    "cases": "public bug reports as small models",
+    "seedmodels": "exports of PyTorch 1.2, 1.3 and 1.7",
+}
 
 
 @dataclass(frozen=True)
@@ -35,8 +40,10 @@ class Row:
     model: str
     parser: str
     operator: str
+    message: str
     verdict: Verdict
     named: str
+    finding: str
 
     @property
     def missed(self) -> bool:
@@ -54,44 +61,89 @@ class Row:
         return bool(self.parser == "no" and self.operator and self.named != self.operator)
 
 
-@cache
+def recorded_targets() -> list[str]:
+    """The targets with recorded answers, oldest first."""
+    with tarfile.open(RECORDS / "verdicts.tar.xz") as archive:
+        found = {Path(name).stem for name in archive.getnames()}
+    return [target.id for target in all_targets() if target.id in found]
+
+
 def models(collection: str) -> Mapping[str, bytes]:
-    """The models of a set by name; empty where the set is not on this machine."""
-    if collection == "lowered":
-        with tarfile.open(RECORDS / "lowered-models.tar.xz") as archive:
-            files = ((member.name, archive.extractfile(member)) for member in archive)
-            return {Path(name).stem: file.read() for name, file in files if file is not None}
-    folder = BUNDLED if collection == "seedmodels" else ALL_SEEDS
-    return {path.stem: path.read_bytes() for path in sorted(folder.glob("*.onnx"))}
+    """The models of a set by name; of the exports those that are bundled."""
+    if collection == "seedmodels":
+        return {path.stem: path.read_bytes() for path in sorted(SEEDS.glob("*.onnx"))}
+    with tarfile.open(RECORDS / "models" / f"{collection}.tar.xz") as archive:
+        files = ((member.name, archive.extractfile(member)) for member in archive)
+        return {Path(name).stem: file.read() for name, file in files if file is not None}
+
+
+@cache
+def _answers(collection: str) -> Mapping[str, Mapping[str, tuple[str, str, str]]]:
+    """Target -> model -> answer, operator, message."""
+    answers: dict[str, dict[str, tuple[str, str, str]]] = {}
+    with tarfile.open(RECORDS / "verdicts.tar.xz") as archive:
+        for member in archive:
+            path, file = Path(member.name), archive.extractfile(member)
+            if path.parent.name != collection or file is None:
+                continue
+            lines = (line.split("\t") for line in file.read().decode().splitlines())
+            answers[path.stem] = {fields[0]: (fields[1], fields[2], fields[3]) for fields in lines}
+    return answers
 
 
 @cache
 def compare(collection: str) -> Mapping[str, list[Row]]:
     """Every scored row of a set by target; facts are computed once for all targets."""
-    table = "lowered" if collection == "lowered" else "seedmodels"
-    recorded = {target: _answers(RECORDS / table / f"{target}.tsv") for target in TARGETS}
-    rows: dict[str, list[Row]] = {target: [] for target in TARGETS}
+    answers = _answers(collection)
+    targets = [target for target in all_targets() if target.id in answers]
+    rows: dict[str, list[Row]] = {target.id: [] for target in targets}
     for name, data in models(collection).items():
         view = ModelView(onnx.ModelProto.FromString(data))
         facts = Facts(view)
-        for target in TARGETS:
-            parser, operator = recorded[target][name]
+        for target in targets:
+            parser, operator, message = answers[target.id].get(name, ("unsure", "", ""))
             if parser == "unsure":
                 continue
-            findings = lint(view, facts, find_target(target))
-            first = next((finding.location.op_type for finding in findings if finding.refuses), "")
-            rows[target].append(Row(name, parser, operator, verdict_of(findings), first))
+            findings = lint(view, facts, target)
+            first = next((finding for finding in findings if finding.refuses), None)
+            named, text = ("", "") if first is None else (first.location.op_type, f"{first.code} {first.message}")
+            rows[target.id].append(Row(name, parser, operator, message, verdict_of(findings), named, text))
     return rows
 
 
-def _answers(path: Path) -> dict[str, tuple[str, str]]:
-    lines = (line.split("\t") for line in path.read_text().splitlines())
-    return {fields[0]: (fields[1], fields[2]) for fields in lines}
+def disagreements(collection: str) -> list[str]:
+    """A line for each model that lint judges otherwise than the parser: target, set, model, what is wrong, why."""
+    lines = []
+    for target, rows in compare(collection).items():
+        for row in rows:
+            if row.missed:
+                lines.append(
+                    "\t".join(
+                        (
+                            target,
+                            collection,
+                            row.model,
+                            "missed",
+                            f"the parser says of {row.operator or 'the model'}: {row.message}",
+                        )
+                    )
+                )
+            elif row.false_alarm:
+                lines.append("\t".join((target, collection, row.model, "false alarm", f"lint says {row.finding}")))
+    return lines
+
+
+def known(collection: str) -> list[str]:
+    """The lines of the list of known disagreements that are about one set."""
+    return [line for line in KNOWN.read_text().splitlines() if line.split("\t")[1] == collection]
 
 
 def table(collection: str) -> list[str]:
-    """The confusion matrix of one set, a line a target."""
-    lines = []
+    """The confusion matrix of one set as a table of the page."""
+    lines = [
+        "| target | models | taken: likely | unknown | blocked | refused: likely | unknown | blocked | operator as named |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|",
+    ]
     for target, rows in compare(collection).items():
         counts = Counter((row.parser, row.verdict) for row in rows)
         named = [row for row in rows if row.parser == "no" and row.operator]
@@ -99,12 +151,35 @@ def table(collection: str) -> list[str]:
         cells = [
             counts[parser, verdict] for parser in ("ok", "no") for verdict in (Verdict.LIKELY, Verdict.UNKNOWN, Verdict.BLOCKED)
         ]
-        columns = [f"{collection:15} {target:7} {len(rows):6}", *(f"{cell:7}" for cell in cells), f"{right:6} of {len(named)}"]
-        lines.append(" ".join(columns))
+        lines.append(f"| {target} | {len(rows)} | {' | '.join(map(str, cells))} | {right} of {len(named)} |")
     return lines
 
 
-HEADINGS = (
-    "                                parser: takes it        parser: refuses it      operator",
-    "set             target  models  likely unknown blocked  likely unknown blocked  as named",
-)
+def section(collection: str) -> str:
+    """The part of the page about one set."""
+    return "\n".join([f"## {collection}: {SETS[collection]}", "", *table(collection), ""])
+
+
+def page(sections: Sequence[str]) -> str:
+    """The whole page."""
+    return f"""# How lint agrees with the parsers
+
+Written by `python -m tests.agreement --write`; a test compares it with what lint says now, cell by cell.
+
+Columns: of the models that the parser takes, and of those that it refuses, how many lint calls *likely*, *unknown* and *blocked*. The
+wrong cells are *taken: blocked* and *refused: likely*; each model in them is listed with the reason in
+`tests/agreement/known_disagreements.tsv`. The last column: of the refusals in which the parser names an operator, how often lint's
+first refusal is about that operator.
+
+The answers of `trt…` are those of the published source of each release's parser, run against a stand-in network that computes shapes:
+what the closed library would refuse later is not in them. The answers of `rtx…` are those of NVIDIA's own library. Where the models
+and answers come from: `fixtures/agreement/README.md`.
+
+{chr(10).join(sections)}"""
+
+
+def write() -> None:
+    """Write the page and the list of known disagreements."""
+    PAGE.parent.mkdir(exist_ok=True)
+    PAGE.write_text(page([section(name) for name in SETS]))
+    KNOWN.write_text("".join(f"{line}\n" for name in SETS for line in disagreements(name)))

@@ -95,6 +95,9 @@ class TestRecords:
 
     def test_every_operator_is_one_that_onnx_or_pytorch_has(self) -> None:
         known = {schema.name for schema in onnx.defs.get_all_schemas_with_history() if not schema.domain}
+        # importers also know operators that ONNX never had or dropped, and old exporters wrote experimental ones
+        known |= {op for target in all_targets() for op in target.registered or ()}
+        known |= {"ATen", "Affine", "Crop", "DynamicSlice", "GRUUnit", "GivenTensorFill", "Scale"}
         for domain, op in recorded_operators():
             assert op in known if not domain else domain == "org.pytorch.aten", (domain, op)
 

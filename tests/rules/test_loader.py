@@ -192,14 +192,14 @@ class TestTargets:
     @pytest.mark.parametrize(
         ("old", "new", "wanted"),
         [
-            ('batch = "implicit"', 'batch = "none"', "target 1 (trt5.1): batch = 'none' is none of implicit, explicit"),
-            ('id = "trt5.1"', 'id = "5.1"', "target 1: id '5.1' must look like trt8.6 or rtx1.7"),
+            ('batch = "implicit"', 'batch = "none"', "target 1 (trt5.0): batch = 'none' is none of implicit, explicit"),
+            ('id = "trt5.0"', 'id = "5.1"', "target 1: id '5.1' must look like trt8.6 or rtx1.7"),
             ('id = "trt7.1"', 'id = "trt5.1"', "the name 'trt5.1' stands for two targets"),
-            ("dynamic_inputs = false", 'dynamic_inputs = "no"', "target 1 (trt5.1): key 'dynamic_inputs' must be bool, not str"),
+            ("dynamic_inputs = false", 'dynamic_inputs = "no"', "target 1 (trt5.0): key 'dynamic_inputs' must be bool, not str"),
             (
                 "dynamic_inputs = false",
                 "dynamic_inputs = false\ndynamic_input = true",
-                "target 1 (trt5.1): unknown key 'dynamic_input'; did you mean 'dynamic_inputs'?",
+                "target 1 (trt5.0): unknown key 'dynamic_input'; did you mean 'dynamic_inputs'?",
             ),
         ],
     )
