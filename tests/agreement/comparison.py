@@ -117,19 +117,12 @@ def disagreements(collection: str) -> list[str]:
     for target, rows in compare(collection).items():
         for row in rows:
             if row.missed:
-                lines.append(
-                    "\t".join(
-                        (
-                            target,
-                            collection,
-                            row.model,
-                            "missed",
-                            f"the parser says of {row.operator or 'the model'}: {row.message}",
-                        )
-                    )
-                )
+                why = "missed", f"the parser says of {row.operator or 'the model'}: {row.message}"
             elif row.false_alarm:
-                lines.append("\t".join((target, collection, row.model, "false alarm", f"lint says {row.finding}")))
+                why = "false alarm", f"lint says {row.finding}"
+            else:
+                continue
+            lines.append("\t".join((target, collection, row.model, *why)))
     return lines
 
 
@@ -166,14 +159,14 @@ def page(sections: Sequence[str]) -> str:
 
 Written by `python -m tests.agreement --write`; a test compares it with what lint says now, cell by cell.
 
-Columns: of the models that the parser takes, and of those that it refuses, how many lint calls *likely*, *unknown* and *blocked*. The
-wrong cells are *taken: blocked* and *refused: likely*; each model in them is listed with the reason in
-`tests/agreement/known_disagreements.tsv`. The last column: of the refusals in which the parser names an operator, how often lint's
-first refusal is about that operator.
+Columns: of the models that the parser takes, and of those that it refuses, how many lint calls *likely*, *unknown* and *blocked*.
+The wrong cells are *taken: blocked* and *refused: likely*; each model in them is listed with the reason in
+`tests/agreement/known_disagreements.tsv`. The last column: of the refusals in which the parser names an operator, how often
+lint's first refusal is about that operator.
 
-The answers of `trt…` are those of the published source of each release's parser, run against a stand-in network that computes shapes:
-what the closed library would refuse later is not in them. The answers of `rtx…` are those of NVIDIA's own library. Where the models
-and answers come from: `fixtures/agreement/README.md`.
+The answers of `trt…` are those of the published source of each release's parser, run against a stand-in network that computes
+shapes: what the closed library would refuse later is not in them. The answers of `rtx…` are those of NVIDIA's own library. Where
+the models and answers come from: `fixtures/agreement/README.md`.
 
 {chr(10).join(sections)}"""
 
