@@ -94,9 +94,12 @@ def command(
 
         chosen = all_targets()
 
+    from onnxfix.model.files import check_output
     from onnxfix.report.text import View
     from onnxfix.rules.finding import Severity
 
+    if output is not None:
+        check_output(Path(output))
     shape_of = parse_shapes(shapes)
     view = View(
         minimum=Severity(severity),

@@ -62,7 +62,7 @@ class _Output:
             name = model[: -len(".onnx")] if model.endswith(".onnx") else model
             return Path(name + _FIXED)
         output = Path(self.path)
-        folder = several or output.is_dir() or self.path.endswith(("/", os.sep))
+        folder = several or os.path.isdir(output) or self.path.endswith(("/", os.sep))
         return output / Path(model).name if folder else output
 
 
@@ -152,6 +152,7 @@ def command(
             "`onnxfix targets` lists them"
         )
     from onnxfix.api import RepairOptions
+    from onnxfix.model.files import check_output
     from onnxfix.rules.select import check_prefixes
 
     level, consent = _allowed(allow)
@@ -176,6 +177,9 @@ def command(
     files = list(expand(models, skip_suffix=_FIXED))
     names = [file for file in files if isinstance(file, str)]
     _check_outputs(names, where)
+    if report_file is not None:
+        outputs = [where.of(name, several=len(names) > 1) for name in names]
+        check_output(Path(report_file), makes_folder=Path(report_file).parent in [output.parent for output in outputs])
 
     repeated = (("--shape", shapes), ("--allow", allow), ("--only", only), ("--skip", skip))
     words = tuple(word for name, values in repeated for value in values for word in (name, value))
@@ -231,7 +235,7 @@ def _check_outputs(models: Sequence[str], output: _Output) -> None:
         return
     several = len(models) > 1
     folder = Path(output.path)
-    if several and folder.exists() and not folder.is_dir():
+    if several and os.path.exists(folder) and not os.path.isdir(folder):
         raise UsageError(f"{folder}: is a file; for several models --output names a folder")
     by_output: dict[Path, str] = {}
     for model in models:
@@ -241,37 +245,23 @@ def _check_outputs(models: Sequence[str], output: _Output) -> None:
         by_output[target] = model
 
 
-def _same(left: Path, right: Path) -> bool:
-    """Whether both names lead to one file, through links and relative spellings too."""
-    try:
-        return os.path.samefile(left, right)
-    except OSError:
-        return False
-
-
 def _check_output(loaded: LoadedModel, target: Path, output: _Output, models: Iterable[str]) -> None:
     """Refuse, before the work, an output that would damage an input or that cannot be written.
 
     Raises:
         UsageError: as said.
     """
+    from onnxfix.model.files import check_output, same_file
     from onnxfix.model.load import external_locations
 
+    # Only a folder that --output itself names is made.
+    check_output(target, makes_folder=output.path is None or target != Path(output.path))
     if not output.in_place:
-        if any(_same(target, Path(model)) for model in models):
+        if any(same_file(target, Path(model)) for model in models):
             raise UsageError(f"{target}: is the model itself or another input; use --in-place, or another --output")
-        if any(_same(target, loaded.base_dir / location) for location in external_locations(loaded.proto)):
+        if any(same_file(target, loaded.base_dir / location) for location in external_locations(loaded.proto)):
             raise UsageError(f"{target}: holds the model's external data; choose another --output")
     folder = _real(target).parent
-    if target.is_dir():
-        raise UsageError(f"{target}: is a folder")
-    if folder.exists() and not folder.is_dir():
-        raise UsageError(f"{target}: cannot be written: {folder} is no folder")
-    if folder.exists() and not os.access(folder, os.W_OK):
-        raise UsageError(f"{target}: cannot be written: no write permission in {folder}")
-    # Only a folder that --output itself names is made.
-    if not folder.exists() and output.path is not None and target == Path(output.path):
-        raise UsageError(f"{target}: cannot be written: there is no folder {folder}")
     if output.keep_external and external_locations(loaded.proto) and folder.resolve() != loaded.base_dir.resolve():
         raise UsageError(
             f"{target}: external data can be kept where it is only for an output in {loaded.base_dir}; use --external-data copy"

@@ -23,6 +23,7 @@ from onnxfix.engines.result import (
     ShapeRange,
 )
 from onnxfix.errors import MissingToolError, UsageError
+from onnxfix.model.files import check_output
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -31,6 +32,8 @@ TIMEOUT = 600.0
 _MEBIBYTE = 1 << 20
 # How much of what a dying process printed is kept.
 _LAST_LINES = 3
+# How much of the engine file's name a temporary name repeats: a file system takes 255 bytes.
+_SHOWN = 40
 
 
 def parse(path: str | os.PathLike[str], engine: str | None = None, timeout: float = TIMEOUT) -> ParseResult:
@@ -264,7 +267,8 @@ def _words(shape: Sequence[int]) -> str:
 @contextlib.contextmanager
 def _part_of(target: Path) -> Iterator[Path]:
     """A new file beside `target` to write into; gone at the end unless it was moved to `target`."""
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    check_output(target)
+    part = target.with_name(f".{target.name[:_SHOWN]}.{os.getpid()}.part")
     try:
         part.touch(exist_ok=False)
     except OSError as error:

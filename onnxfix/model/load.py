@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import onnx
 
 from onnxfix.errors import ModelError, UsageError
+from onnxfix.model.files import check_output
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 LFS_HEADER = b"version https://git-lfs.github.com/spec/"
 # The wire format's own limit for one message.
 MAX_BYTES = 2**31 - 1
+# How much of a file's name a temporary name repeats: a file system takes 255 bytes.
+_SHOWN = 40
 
 
 class PointerFileError(ModelError):
@@ -156,9 +159,10 @@ def check_external(model: onnx.ModelProto, base_dir: Path) -> None:
 @contextlib.contextmanager
 def _replacing(target: Path) -> Iterator[Path]:
     """A temporary file in the folder of `target` that replaces it when the block ends well, else leaves no trace."""
+    check_output(target)
     file = target.resolve()  # a link stays, the file behind it is replaced
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
+        handle, name = tempfile.mkstemp(prefix=f".{file.name[:_SHOWN]}.", dir=file.parent)
     except OSError as error:
         raise UsageError(f"{target}: cannot be written: {error.strerror or error}") from None
     os.close(handle)

@@ -1,5 +1,6 @@
 """Bad input: one clear line, the right exit code, no traceback, and the input as it was."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import onnx.numpy_helper
 import onnx.parser
 import pytest
 
-from .conftest import CLEAN, CYCLE, digest, save
+from .conftest import CLEAN, CYCLE, FakeApi, digest, save
 from .test_lint import POINTER
 from .test_repair import with_external_data
 
@@ -131,6 +132,34 @@ def test_unwritable_outputs_leave_everything_as_it_was(run: Any, folder: Path) -
         assert result.err.count("\n") == 1
     assert sorted(path.name for path in folder.iterdir()) == [".git", "file", "m.onnx"]
     assert digest(folder / "m.onnx") == before
+
+
+@pytest.mark.parametrize(
+    "arguments", [("repair", "-o"), ("lint", "-o"), ("repair", "-o", "out.onnx", "--report")], ids=["repair", "lint", "report"]
+)
+@pytest.mark.parametrize("kind", ["pipe", "link to a pipe", "loop", "long name"])
+def test_an_output_that_is_no_file_is_refused_before_any_work(
+    run: Any, folder: Path, fake_api: FakeApi, arguments: tuple[str, ...], kind: str
+) -> None:
+    save(folder / "m.onnx")
+    os.mkfifo(folder / "pipe")
+    (folder / "link to a pipe").symlink_to("pipe")
+    (folder / "loop").symlink_to("loop")
+    command, *options = arguments
+    result = run(command, "-t", "trt5.1", "m.onnx", *options, kind if kind != "long name" else 300 * "n")
+    assert result.code == 2
+    assert "cannot be written" in result.err
+    assert result.err.count("\n") == 1
+    assert not fake_api.calls
+    assert (folder / "pipe").is_fifo()
+    assert sorted(path.name for path in folder.iterdir()) == [".git", "link to a pipe", "loop", "m.onnx", "pipe"]
+
+
+def test_a_name_of_full_length_can_be_written(run: Any, folder: Path, fake_api: FakeApi) -> None:
+    save(folder / "m.onnx")
+    name = 255 * "n"
+    assert run("repair", "-t", "trt5.1", "m.onnx", "-o", name).code == 0
+    assert (folder / name).is_file()
 
 
 def test_names_with_control_characters_stay_on_their_line(run: Any, folder: Path) -> None:

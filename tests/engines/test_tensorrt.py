@@ -1,5 +1,7 @@
 """TensorRT proper, against a stand-in for its module; nothing here was run on a GPU."""
 
+import os
+
 import pytest
 
 from onnxfix import engines
@@ -76,3 +78,11 @@ def test_a_driver_that_does_not_work_is_a_missing_tool(save, tensorrt):
     with pytest.raises(MissingToolError, match=r"TensorRT cannot be used here: .*nullptr") as caught:
         engines.parse(save(MODEL), "tensorrt")
     assert caught.value.exit_code == 4
+
+
+def test_an_engine_does_not_replace_a_device_or_pipe(save, tmp_path):
+    path, pipe = save(MODEL), tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(UsageError, match="device, pipe or socket"):
+        engines.build(path, pipe)
+    assert pipe.is_fifo()
