@@ -22,6 +22,10 @@ _STDIN_NAME = "<stdin>"
 _PRECEDENCE = (2, 4, 3, 1, 0)
 
 
+class ReportError(UsageError):
+    """The file of the report is wrong, which concerns the whole run."""
+
+
 def worst(codes: Iterable[int]) -> int:
     """The exit code of a run over several files."""
     return min(codes, key=_PRECEDENCE.index, default=0)
@@ -77,11 +81,31 @@ def failed(file: object, error: Exception, state: State) -> tuple[str, int]:
     Raises:
         Exception: `error` itself, where it concerns the whole run or its traceback was asked for.
     """
-    if isinstance(error, BrokenPipeError) or (state.traceback and not isinstance(error, OnnxfixError)):
+    if isinstance(error, (BrokenPipeError, ReportError)) or (state.traceback and not isinstance(error, OnnxfixError)):
         raise error
     text = about(file, error)
     state.error(text)
     return text, error.exit_code if isinstance(error, OnnxfixError) else 2
+
+
+def check_report(report: str, files: Iterable[Path]) -> None:
+    """Refuse a report in the place of one of `files`, which the run reads or writes.
+
+    Raises:
+        ReportError: as said.
+    """
+    from onnxfix.model.files import same_file
+
+    for file in files:
+        if same_file(Path(report), file):
+            raise ReportError(f"{report}: is a file that this run reads or writes itself; write the report to another")
+
+
+def files_of(loaded: LoadedModel) -> list[Path]:
+    """The files that a model was, and its weights are, read from."""
+    from onnxfix.model.load import external_locations
+
+    return [loaded.path, *(loaded.base_dir / location for location in external_locations(loaded.proto))]
 
 
 def open_model(path: str) -> LoadedModel:

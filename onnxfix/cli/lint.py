@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from onnxfix.cli._files import expand, failed, open_or_skip, worst
+from onnxfix.cli._files import check_report, expand, failed, files_of, open_or_skip, worst
 from onnxfix.cli._options import parse_shapes
 from onnxfix.cli._settings import chosen_rules, chosen_targets
 from onnxfix.cli._state import State, current_state
@@ -98,8 +98,10 @@ def command(
     from onnxfix.report.text import View
     from onnxfix.rules.finding import Severity
 
+    files = list(expand(paths))
     if output is not None:
         check_output(Path(output))
+        check_report(output, [Path(file) for file in (*files, *config.files) if isinstance(file, str)])
     shape_of = parse_shapes(shapes)
     view = View(
         minimum=Severity(severity),
@@ -111,11 +113,11 @@ def command(
     printer = _Printer(state, view, output_format or ("grouped" if matrix else "text"), output, statistics)
     failing = None if fail_on == "never" or exit_zero or matrix else Severity(fail_on)
     codes = []
-    for path in expand(paths):
+    for path in files:
         try:
             if isinstance(path, OnnxfixError):
                 raise path
-            report = _lint(path, state, chosen, selection, shape_of, skip_pointers)
+            report = _lint(path, state, chosen, selection, shape_of, skip_pointers, output)
         except Exception as error:
             text, code = failed(path, error, state)
             codes.append(code)
@@ -139,11 +141,16 @@ def _lint(
     selection: Selection,
     shapes: dict[str, tuple[int, ...]],
     skip_pointers: bool,
+    output: str | None,
 ) -> LintReport | None:
     from onnxfix.api import lint_model
 
     loaded = open_or_skip(path, state, skip_pointers=skip_pointers)
-    return None if loaded is None else lint_model(loaded, targets, selection=selection, shapes=shapes or None)
+    if loaded is None:
+        return None
+    if output is not None:
+        check_report(output, files_of(loaded))
+    return lint_model(loaded, targets, selection=selection, shapes=shapes or None)
 
 
 class _Printer:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from onnxfix import __version__
-from onnxfix.cli._files import STDIN, expand, failed, open_or_skip, worst
+from onnxfix.cli._files import STDIN, check_report, expand, failed, files_of, open_or_skip, worst
 from onnxfix.cli._options import parse_shapes, read_inputs
 from onnxfix.cli._settings import chosen_rules, chosen_targets
 from onnxfix.cli._state import State, current_state
@@ -40,6 +40,7 @@ class _Run:
     models: tuple[str, ...]
     words: tuple[str, ...]
     skip_pointers: bool
+    report: str | None
     show: bool
 
 
@@ -180,10 +181,12 @@ def command(
     if report_file is not None:
         outputs = [where.of(name, several=len(names) > 1) for name in names]
         check_output(Path(report_file), makes_folder=Path(report_file).parent in [output.parent for output in outputs])
+        others = (*names, *config.files, *([inputs_file] if inputs_file is not None else []))
+        check_report(report_file, [*outputs, *map(Path, others)])
 
     repeated = (("--shape", shapes), ("--allow", allow), ("--only", only), ("--skip", skip))
     words = tuple(word for name, values in repeated for value in values for word in (name, value))
-    run = _Run(state, chosen, options, where, tuple(names), words, skip_pointers, output_format == "text")
+    run = _Run(state, chosen, options, where, tuple(names), words, skip_pointers, report_file, output_format == "text")
     entries: list[dict[str, Any]] = []
     codes = []
     for file in files:
@@ -287,6 +290,8 @@ def _repair(file: str, run: _Run) -> tuple[int, dict[str, Any] | None]:
     if loaded is None:
         return 0, None
     target = output.of(file, several=len(run.models) > 1)
+    if run.report is not None:
+        check_report(run.report, [*files_of(loaded), *_written(loaded, target, output)])
     if not output.dry:
         _check_output(loaded, target, output, run.models)
     progress = state.progress()
@@ -321,6 +326,15 @@ def _finish(
     kept = _write(loaded, data, target, output)
     report = dataclasses.replace(report, output=str(target), output_sha256=hashlib.sha256(data).hexdigest())
     return report, f"written to {target}{' unchanged' if clean else ''}{f', the old model to {kept}' if kept else ''}"
+
+
+def _written(loaded: LoadedModel, target: Path, output: _Output) -> list[Path]:
+    """The files that writing the model would make."""
+    from onnxfix.model.load import external_locations
+
+    if output.in_place:
+        return [target, _backup(target, loaded.data)] if output.backup else [target]
+    return [target, *(_real(target).parent / location for location in external_locations(loaded.proto))]
 
 
 def _write(loaded: LoadedModel, data: bytes, target: Path, output: _Output) -> Path | None:

@@ -23,7 +23,7 @@ from onnxfix.engines.result import (
     ShapeRange,
 )
 from onnxfix.errors import MissingToolError, UsageError
-from onnxfix.model.files import check_output
+from onnxfix.model.files import check_output, same_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -82,11 +82,9 @@ def build(
         ModelError: there is no model at `path`.
         UsageError: an input lacks a profile, an architecture is unknown, or `output` cannot be written.
     """
-    _check_model(path)
+    _check_model(path, output)
     tool = choose(engine)
     model, target = Path(path).resolve(), Path(output)
-    if target.resolve() == model:
-        raise UsageError(f"{target}: is the model itself; choose another output")
     architectures, note = _architectures(tool, sm)
     with _part_of(target) as part:
         request = {
@@ -226,12 +224,15 @@ def _architectures(tool: Tool, sm: Sequence[str]) -> tuple[list[str], str]:
     return [DEFAULT_ARCHITECTURE], note
 
 
-def _check_model(path: str | os.PathLike[str]) -> None:
+def _check_model(path: str | os.PathLike[str], output: str | os.PathLike[str] | None = None) -> None:
     # A parser takes an empty file for an empty network, and says of others only that it failed.
-    from onnxfix.model.load import check_external, load_model
+    from onnxfix.model.load import check_external, external_locations, load_model
 
     model = load_model(path)
     check_external(model.proto, model.base_dir)
+    for file in [model.path, *(model.base_dir / location for location in external_locations(model.proto))]:
+        if output is not None and same_file(Path(output), file):
+            raise UsageError(f"{output}: is the model itself or its external data; choose another output")
 
 
 def _check_profiles(parsed: ParseResult, profiles: Mapping[str, ShapeRange]) -> None:

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 def same_file(left: Path, right: Path) -> bool:
     """Whether both names lead to one file, through links and relative spellings too; it need not exist."""
     try:
-        return os.path.samefile(left, right)
-    except OSError:  # one of them does not exist
+        if os.path.exists(left) and os.path.exists(right):
+            return os.path.samefile(left, right)
         return os.path.realpath(left) == os.path.realpath(right)
-    except ValueError:  # a name with a zero byte, which no file can have
+    except (OSError, ValueError):  # ValueError: a name with a zero byte, which no file can have
         return False
 
 

@@ -155,6 +155,18 @@ def test_an_output_that_is_no_file_is_refused_before_any_work(
     assert sorted(path.name for path in folder.iterdir()) == [".git", "link to a pipe", "loop", "m.onnx", "pipe"]
 
 
+@pytest.mark.parametrize("output", ["./e.onnx", "weights.bin", "onnxfix.toml"])
+def test_a_report_of_lint_does_not_replace_what_lint_reads(run: Any, folder: Path, fake_api: FakeApi, output: str) -> None:
+    with_external_data(folder / "e.onnx")
+    (folder / "onnxfix.toml").write_text("")
+    before = digest(folder / output)
+    result = run("lint", "-t", "trt5.1", "e.onnx", "-o", output)
+    assert result.code == 2
+    assert result.err == f"error: {output}: is a file that this run reads or writes itself; write the report to another\n"
+    assert digest(folder / output) == before
+    assert not fake_api.calls
+
+
 def test_a_name_of_full_length_can_be_written(run: Any, folder: Path, fake_api: FakeApi) -> None:
     save(folder / "m.onnx")
     name = 255 * "n"

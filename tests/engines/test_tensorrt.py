@@ -2,6 +2,9 @@
 
 import os
 
+import numpy as np
+import onnx
+import onnx.numpy_helper
 import pytest
 
 from onnxfix import engines
@@ -86,3 +89,13 @@ def test_an_engine_does_not_replace_a_device_or_pipe(save, tmp_path):
     with pytest.raises(UsageError, match="device, pipe or socket"):
         engines.build(path, pipe)
     assert pipe.is_fifo()
+
+
+def test_an_engine_does_not_replace_the_external_data(save, tmp_path):
+    path = save(MODEL)
+    proto = onnx.load(path)
+    proto.graph.initializer.append(onnx.numpy_helper.from_array(np.zeros(4, np.float32), "w"))
+    onnx.save(proto, path, save_as_external_data=True, location="weights.bin", size_threshold=0)
+    with pytest.raises(UsageError, match="external data"):
+        engines.build(path, tmp_path / "weights.bin")
+    assert (tmp_path / "weights.bin").read_bytes() == bytes(16)
