@@ -18,7 +18,7 @@ from onnxfix.cli._state import State, current_state
 from onnxfix.errors import OnnxfixError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from onnxfix.api import RepairOptions
     from onnxfix.model.load import LoadedModel
@@ -248,7 +248,7 @@ def _check_outputs(models: Sequence[str], output: _Output) -> None:
         by_output[target] = model
 
 
-def _check_output(loaded: LoadedModel, target: Path, output: _Output, models: Iterable[str]) -> None:
+def _check_output(loaded: LoadedModel, target: Path, output: _Output, models: Sequence[str]) -> None:
     """Refuse, before the work, an output that would damage an input or that cannot be written.
 
     Raises:
@@ -259,12 +259,14 @@ def _check_output(loaded: LoadedModel, target: Path, output: _Output, models: It
 
     # Only a folder that --output itself names is made.
     check_output(target, makes_folder=output.path is None or target != Path(output.path))
-    if not output.in_place:
-        if any(same_file(target, Path(model)) for model in models):
-            raise UsageError(f"{target}: is the model itself or another input; use --in-place, or another --output")
-        if any(same_file(target, loaded.base_dir / location) for location in external_locations(loaded.proto)):
-            raise UsageError(f"{target}: holds the model's external data; choose another --output")
+    if not output.in_place and any(same_file(target, Path(model)) for model in models):
+        raise UsageError(f"{target}: is the model itself or another input; use --in-place, or another --output")
     folder = _real(target).parent
+    weights = [home / location for location in external_locations(loaded.proto) for home in (loaded.base_dir, folder)]
+    names = {target.name, *(file.name for file in weights)}
+    for written in (output.of(model, several=len(models) > 1) for model in models):
+        if written.name in names and any(same_file(written, file) for file in weights):
+            raise UsageError(f"{written}: is where the external data of {loaded.path} lies or goes; choose another --output")
     if output.keep_external and external_locations(loaded.proto) and folder.resolve() != loaded.base_dir.resolve():
         raise UsageError(
             f"{target}: external data can be kept where it is only for an output in {loaded.base_dir}; use --external-data copy"

@@ -128,6 +128,23 @@ def test_an_output_that_is_another_input_or_external_data_is_refused(run: Any, m
 
 
 @pytest.mark.parametrize(
+    "arguments",
+    [("a/e.onnx", "-o", "out/weights.bin"), ("a/e.onnx", "weights.bin", "-o", "out"), ("weights.bin", "a/e.onnx", "-o", "new")],
+)
+def test_an_output_in_the_place_of_copied_external_data_is_refused(
+    run: Any, folder: Path, fake_api: FakeApi, arguments: tuple[str, ...]
+) -> None:
+    for name in ("a", "out"):
+        (folder / name).mkdir()
+    with_external_data(folder / "a" / "e.onnx")
+    save(folder / "weights.bin")
+    result = repair(run, *arguments)
+    assert result.code == 2
+    assert "is where the external data of a/e.onnx lies or goes" in result.err
+    assert not (folder / arguments[-1] / "e.onnx").exists()
+
+
+@pytest.mark.parametrize(
     ("report", "options"),
     [
         ("./e.onnx", []),
