@@ -4,10 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from onnxfix.errors import UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+class PathType(click.Path):
+    """A path that is not empty: `Path("")` is the current folder, which an unset variable of a script does not mean."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """As click does, or the error of the empty path."""
+        if value == "":
+            self.fail("empty path", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+NAME = PathType(readable=False)
 
 
 def parse_shapes(values: tuple[str, ...], option: str = "--shape") -> dict[str, tuple[int, ...]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from onnxfix.cli._files import check_report, expand, failed, files_of, open_or_skip, worst
-from onnxfix.cli._options import parse_shapes
+from onnxfix.cli._options import NAME, parse_shapes
 from onnxfix.cli._settings import chosen_rules, chosen_targets
 from onnxfix.cli._state import State, current_state
 from onnxfix.errors import OnnxfixError, UsageError
@@ -27,7 +27,7 @@ _FORMATS = ("text", "concise", "grouped", "json")
 
 
 @click.command(name="lint")
-@click.argument("paths", metavar="PATH...", nargs=-1)
+@click.argument("paths", metavar="PATH...", type=NAME, nargs=-1)
 @click.option(
     "-t",
     "--target",
@@ -50,7 +50,7 @@ _FORMATS = ("text", "concise", "grouped", "json")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever is found; files that cannot be read still give 2.")
 @click.option("--shape", "shapes", metavar="NAME:1x3x8x8", multiple=True, help="Read an input with this shape (repeatable).")
 @click.option("-f", "--output-format", type=click.Choice(_FORMATS), default=None, help="Default: text; without a target: grouped.")
-@click.option("-o", "--output", metavar="FILE", help="Write the report to FILE instead of standard output.")
+@click.option("-o", "--output", metavar="FILE", type=NAME, help="Write the report to FILE instead of standard output.")
 @click.option("--statistics", is_flag=True, help="Count the findings of each rule instead of listing them.")
 @click.option("--max-findings", metavar="N", type=click.IntRange(min=0), help="Show at most N for each model and target.")
 @click.option("--skip-pointers", is_flag=True, help="Pass over Git LFS pointers instead of failing.")

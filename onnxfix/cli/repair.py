@@ -12,7 +12,7 @@ import click
 
 from onnxfix import __version__
 from onnxfix.cli._files import STDIN, check_report, expand, failed, files_of, open_or_skip, worst
-from onnxfix.cli._options import parse_shapes, read_inputs
+from onnxfix.cli._options import NAME, parse_shapes, read_inputs
 from onnxfix.cli._settings import chosen_rules, chosen_targets
 from onnxfix.cli._state import State, current_state
 from onnxfix.errors import OnnxfixError, UsageError
@@ -68,8 +68,10 @@ class _Output:
 
 
 @click.command(name="repair")
-@click.argument("models", metavar="MODEL...", nargs=-1)
-@click.option("-o", "--output", metavar="FILE", help="Where to write: a file, or a folder for several models.  [MODEL.fixed.onnx]")
+@click.argument("models", metavar="MODEL...", type=NAME, nargs=-1)
+@click.option(
+    "-o", "--output", metavar="FILE", type=NAME, help="Where to write: a file, or a folder for several models.  [MODEL.fixed.onnx]"
+)
 @click.option("--in-place", is_flag=True, help="Replace the model; the old one is kept as MODEL.bak.")
 @click.option("--no-backup", is_flag=True, help="With --in-place, keep no MODEL.bak.")
 @click.option(
@@ -91,7 +93,7 @@ class _Output:
 @click.option("--samples", type=click.IntRange(min=1), default=8, show_default=True, help="Inputs to run both models on.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the inputs.")
 @click.option("--shape", "shapes", metavar="NAME:1x3x8x8", multiple=True, help="Freeze an input's shape (repeatable).")
-@click.option("--inputs", "inputs_file", metavar="FILE.npz", help="Run both models on these inputs instead.")
+@click.option("--inputs", "inputs_file", metavar="FILE.npz", type=NAME, help="Run both models on these inputs instead.")
 @click.option("--max-passes", type=click.IntRange(min=1), default=10, show_default=True, help="When to stop trying.")
 @click.option(
     "--external-data",
@@ -103,7 +105,7 @@ class _Output:
 @click.option("--partial", is_flag=True, help="Write what was repaired and proven even where errors remain.")
 @click.option("--exit-non-zero-on-fix", is_flag=True, help="Exit with 1 when a model was changed, as a commit hook has to.")
 @click.option("--skip-pointers", is_flag=True, help="Pass over Git LFS pointers instead of failing.")
-@click.option("--report", "report_file", metavar="FILE", help="Write the report as JSON too.")
+@click.option("--report", "report_file", metavar="FILE", type=NAME, help="Write the report as JSON too.")
 @click.option("-f", "--output-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.pass_context
 def command(

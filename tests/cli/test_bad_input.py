@@ -167,6 +167,32 @@ def test_a_report_of_lint_does_not_replace_what_lint_reads(run: Any, folder: Pat
     assert not fake_api.calls
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("repair", "-t", "trt5.1", "", "--in-place"),
+        ("repair", "-t", "trt5.1", "m.onnx", "-o", ""),
+        ("repair", "-t", "trt5.1", "m.onnx", "--report", ""),
+        ("repair", "-t", "trt5.1", "m.onnx", "--inputs", ""),
+        ("lint", ""),
+        ("lint", "m.onnx", ""),
+        ("lint", "m.onnx", "-o", ""),
+        ("targets", "--for", ""),
+        ("verify", "m.onnx", ""),
+        ("build", ""),
+        ("build", "m.onnx", "-o", ""),
+    ],
+)
+def test_an_empty_path_is_not_the_current_folder(run: Any, folder: Path, fake_api: FakeApi, arguments: tuple[str, ...]) -> None:
+    save(folder / "m.onnx")
+    result = run(*arguments)
+    assert result.code == 2
+    assert "empty path" in result.err
+    assert result.err.count("\n") == 1
+    assert not fake_api.calls
+    assert sorted(path.name for path in folder.iterdir()) == [".git", "m.onnx"]
+
+
 def test_a_name_of_full_length_can_be_written(run: Any, folder: Path, fake_api: FakeApi) -> None:
     save(folder / "m.onnx")
     name = 255 * "n"
