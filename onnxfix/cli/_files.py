@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -55,9 +56,9 @@ def expand(paths: Iterable[str], *, skip_suffix: str = "") -> Iterator[str | Usa
 
 def _expand_one(path: str, skip_suffix: str) -> Iterator[str]:
     file = Path(path)
-    if path == STDIN or file.is_file():
+    if path == STDIN or os.path.isfile(file):  # Path.is_file raises for a name that is too long
         yield path
-    elif file.is_dir():
+    elif os.path.isdir(file):
         for model in sorted(file.rglob("*.onnx")):
             hidden = any(part.startswith(".") for part in model.relative_to(file).parts)
             if model.is_file() and not hidden and not (skip_suffix and model.name.endswith(skip_suffix)):

@@ -54,15 +54,21 @@ def read_inputs(path: Path) -> dict[str, Any]:
         UsageError: it is missing, or no file of plain arrays.
     """
     import zipfile
+    import zlib
 
     import numpy as np
 
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            if not hasattr(archive, "files"):
+        with path.open("rb") as file:
+            archive = np.load(file, allow_pickle=False)
+            if isinstance(archive, np.ndarray):
                 raise UsageError(f"{path}: is one array; write named arrays with numpy.savez")
-            return {name: archive[name] for name in archive.files}
+            arrays = {name: archive[name] for name in archive.files}
     except FileNotFoundError:
         raise UsageError(f"{path}: no such file") from None
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+    except (OSError, ValueError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
         raise UsageError(f"{path}: no .npz file of plain arrays ({error})") from None
+    for name, array in arrays.items():
+        if not isinstance(array, np.ndarray):
+            raise UsageError(f"{path}: its member {name} is no array; write named arrays with numpy.savez")
+    return arrays

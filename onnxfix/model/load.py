@@ -143,9 +143,11 @@ def external_file(base_dir: Path, location: str) -> Path:
         ModelError: the location leaves the model's folder, or nothing is there.
     """
     file = base_dir / location
-    if Path(location).is_absolute() or not file.resolve().is_relative_to(base_dir.resolve()):
+    if "\0" in location:
+        raise ModelError(f"external data {location!r}: no file can have this name")
+    if Path(location).is_absolute() or not Path(os.path.realpath(file)).is_relative_to(os.path.realpath(base_dir)):
         raise ModelError(f"external data {location!r} lies outside the model's folder; move it beside the model")
-    if not file.is_file():
+    if not os.path.isfile(file):
         raise ModelError(f"{file}: external data is missing; copy it beside the model")
     return file
 

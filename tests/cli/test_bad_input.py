@@ -1,6 +1,7 @@
 """Bad input: one clear line, the right exit code, no traceback, and the input as it was."""
 
 import os
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -191,6 +192,43 @@ def test_an_empty_path_is_not_the_current_folder(run: Any, folder: Path, fake_ap
     assert result.err.count("\n") == 1
     assert not fake_api.calls
     assert sorted(path.name for path in folder.iterdir()) == [".git", "m.onnx"]
+
+
+@pytest.mark.parametrize("command", ["lint", "repair"])
+def test_a_name_that_is_too_long_is_an_error_of_its_own_file(run: Any, folder: Path, fake_api: FakeApi, command: str) -> None:
+    save(folder / "m.onnx")
+    result = run(command, "-t", "trt5.1", 300 * "n", "m.onnx")
+    assert result.code == 2
+    assert result.err == f"error: {300 * 'n'}: cannot be read: File name too long\n"
+    assert "m.onnx" in result.out
+
+
+@pytest.mark.parametrize("location", [300 * "n", "zero\0byte"])
+def test_external_data_whose_name_no_file_can_have(run: Any, folder: Path, location: str) -> None:
+    with_external_data(folder / "e.onnx")
+    proto = onnx.load(folder / "e.onnx", load_external_data=False)
+    proto.graph.initializer[0].external_data[0].value = location
+    (folder / "e.onnx").write_bytes(proto.SerializeToString())
+    assert run("lint", "-t", "trt5.1", "e.onnx").code in (0, 1)
+    result = run("repair", "-t", "trt5.1", "e.onnx", "--report", "report.json")
+    assert result.code == 2
+    assert "external data" in result.err
+    assert "internal error" not in result.err
+    assert result.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ["one.npy", "text.npz", "broken.npz", "text"])
+def test_inputs_that_are_no_named_arrays(run: Any, folder: Path, name: str) -> None:
+    save(folder / "m.onnx")
+    np.save(folder / "one.npy", np.zeros(3))
+    with zipfile.ZipFile(folder / "text.npz", "w") as archive:
+        archive.writestr("x", "no array")
+    (folder / "broken.npz").write_bytes((folder / "text.npz").read_bytes()[:40])
+    (folder / "text").write_text("no array")
+    result = run("repair", "-t", "trt5.1", "m.onnx", "--inputs", name)
+    assert result.code == 2
+    assert result.err.startswith(f"error: {name}: ")
+    assert "internal error" not in result.err
 
 
 def test_a_name_of_full_length_can_be_written(run: Any, folder: Path, fake_api: FakeApi) -> None:
