@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from onnxfix.cli._state import internal_error
-from onnxfix.errors import OnnxfixError, UsageError
+from onnxfix.cli._state import internal_error, is_of_stream
+from onnxfix.errors import ModelError, OnnxfixError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -82,7 +82,8 @@ def failed(file: object, error: Exception, state: State) -> tuple[str, int]:
     Raises:
         Exception: `error` itself, where it concerns the whole run or its traceback was asked for.
     """
-    if isinstance(error, (BrokenPipeError, ReportError)) or (state.traceback and not isinstance(error, OnnxfixError)):
+    ours = state.traceback and not isinstance(error, OnnxfixError)
+    if ours or state.interrupts or is_of_stream(error) or isinstance(error, ReportError):
         raise error
     text = about(file, error)
     state.error(text)
@@ -121,7 +122,12 @@ def open_model(path: str) -> LoadedModel:
         return load_model(path)
     import hashlib
 
-    data = sys.stdin.buffer.read()
+    if sys.stdin is None:  # so is it in a process that was started without
+        raise ModelError(f"{_STDIN_NAME}: standard input is closed")
+    try:
+        data = sys.stdin.buffer.read()
+    except OSError as error:
+        raise ModelError(f"{_STDIN_NAME}: cannot be read: {error.strerror or error}") from None
     return LoadedModel(parse_model(data, _STDIN_NAME), Path(_STDIN_NAME), data, hashlib.sha256(data).hexdigest())
 
 

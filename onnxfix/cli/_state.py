@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -26,6 +26,7 @@ class State:
     config: tuple[str, ...] = ()
     isolated: bool = False
     traceback: bool = False
+    interrupts: list[int] = field(default_factory=list)
 
     def out(self) -> Console:
         """Where reports go."""
@@ -70,6 +71,11 @@ def internal_error(error: Exception) -> str:
     """The one line for an error that is ours."""
     what = f"{type(error).__name__}: {error}".rstrip(": ")
     return f"internal error in onnxfix: {what}; please report it, with --traceback to see where"
+
+
+def is_of_stream(error: Exception) -> bool:
+    """Whether it comes from writing to a stream, such as one to a full disk, and not from a file by name."""
+    return isinstance(error, OSError) and error.filename is None
 
 
 def current_state() -> State:
