@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from onnxfix.cli._state import internal_error, is_of_stream
-from onnxfix.errors import ModelError, OnnxfixError, UsageError
+from onnxfix.errors import ModelError, OnnxfixError, UsageError, escape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -73,7 +73,7 @@ def about(file: object, error: Exception) -> str:
     """The error's text, with the file's name in front where it says only which node or value of the model is meant."""
     text = str(error) if isinstance(error, OnnxfixError) else internal_error(error)
     name = _STDIN_NAME if file == STDIN else str(file)
-    return text if isinstance(error, UsageError) or name in text else f"{name}: {text}"
+    return text if isinstance(error, UsageError) or escape(name) in text else f"{name}: {text}"
 
 
 def failed(file: object, error: Exception, state: State) -> tuple[str, int]:

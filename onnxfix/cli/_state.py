@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from onnxfix.report.console import Console, escape
+from onnxfix.errors import escape
+from onnxfix.report.console import Console
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,7 +9,7 @@ import click
 
 from onnxfix.cli._options import PathType, parse_shapes, read_inputs
 from onnxfix.cli._state import current_state
-from onnxfix.report.console import escape
+from onnxfix.errors import escape
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -231,6 +231,10 @@ def test_inputs_that_are_no_named_arrays(run: Any, folder: Path, name: str) -> N
     assert "internal error" not in result.err
 
 
+def test_a_file_whose_name_has_control_characters_is_named_once(run: Any, folder: Path) -> None:
+    assert run("lint", "-t", "trt5.1", "a\nb.onnx").err == "error: a\\nb.onnx: no such file\n"
+
+
 def test_a_name_of_full_length_can_be_written(run: Any, folder: Path, fake_api: FakeApi) -> None:
     save(folder / "m.onnx")
     name = 255 * "n"

@@ -108,6 +108,11 @@ class TestReading:
         path.chmod(0)
         assert "cannot be read: Permission denied" in complaint(path)
 
+    def test_the_text_of_an_error_is_one_line_without_control_characters(self, tmp_path: Path) -> None:
+        with pytest.raises(ModelError) as caught:
+            load_model(tmp_path / "a\nb\x1b[31m.onnx")
+        assert str(caught.value) == f"{tmp_path}/a\\nb\\x1b[31m.onnx: no such file"
+
 
 class TestExternalData:
     @pytest.mark.parametrize("location", ["../w.bin", "/etc/passwd", "a/../../w.bin", "link.bin", "sub/link"])
