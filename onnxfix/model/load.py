@@ -209,10 +209,13 @@ def copy_external(model: onnx.ModelProto, source: Path, target: Path) -> None:
     for location in external_locations(model):
         origin, copy = external_file(source, location), target / location
         if copy.exists():
-            if not _same_content(origin, copy):
+            if not copy.is_file() or not _same_content(origin, copy):
                 raise UsageError(f"{copy}: exists with other content; choose another output folder")
             continue
-        copy.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            copy.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"{copy}: cannot be written: {error.strerror or error}") from None
         with _replacing(copy) as temporary:
             shutil.copyfile(origin, temporary)
 

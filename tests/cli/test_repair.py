@@ -144,6 +144,26 @@ def test_an_output_in_the_place_of_copied_external_data_is_refused(
     assert not (folder / arguments[-1] / "e.onnx").exists()
 
 
+@pytest.mark.parametrize("kind", ["file", "pipe"])
+def test_external_data_that_cannot_be_copied_is_an_error(run: Any, folder: Path, fake_api: FakeApi, kind: str) -> None:
+    with_external_data(folder / "e.onnx")
+    proto = onnx.load(folder / "e.onnx", load_external_data=False)
+    proto.graph.initializer[0].external_data[0].value = "sub/weights.bin"
+    (folder / "e.onnx").write_bytes(proto.SerializeToString())
+    for name in ("sub", "out"):
+        (folder / name).mkdir()
+    (folder / "sub" / "weights.bin").write_bytes(b"")
+    if kind == "file":
+        (folder / "out" / "sub").write_bytes(b"")
+    else:
+        (folder / "out" / "sub").mkdir()
+        os.mkfifo(folder / "out" / "sub" / "weights.bin")
+    result = repair(run, "e.onnx", "-o", "out")
+    assert result.code == 2
+    assert result.err.startswith("error: out/sub/weights.bin: ")
+    assert not (folder / "out" / "e.onnx").exists()
+
+
 @pytest.mark.parametrize(
     ("report", "options"),
     [
