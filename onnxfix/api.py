@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from onnxfix.model.difference import difference
@@ -32,7 +33,7 @@ def model_info(loaded: LoadedModel, view: ModelView) -> ModelInfo:
     files = []
     for location in external_locations(proto):
         file = loaded.base_dir / location
-        files.append((location, file.stat().st_size if file.is_file() else -1))
+        files.append((location, file.stat().st_size if os.path.isfile(file) else -1))
     return ModelInfo(
         path=str(loaded.path),
         sha256=loaded.sha256,

@@ -111,7 +111,8 @@ class _Session:
             options.add_session_config_entry("session.model_external_initializers_file_folder_path", folder)
         data = _serialize(model)
         try:
-            self._session = ort.InferenceSession(data, options, providers=["CPUExecutionProvider"])
+            # Its fallback prints on standard output and would only try the same provider again.
+            self._session = ort.InferenceSession(data, options, providers=["CPUExecutionProvider"], enable_fallback=0)
         except Exception as error:  # onnxruntime's errors share no base class but Exception
             raise _LoadError(f"onnxruntime: {one_line(error)}") from None
         self._inputs = {value.name for value in self._session.get_inputs()}
