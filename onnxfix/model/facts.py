@@ -17,6 +17,7 @@ from onnxfix.model._shapes import output_shape
 from onnxfix.model.dims import Names, Number, Poly
 
 if TYPE_CHECKING:
+    from fractions import Fraction
     from pathlib import Path
 
     from onnxfix.model._arithmetic import Array
@@ -339,6 +340,10 @@ class ScopeFacts:
         if shape is None or any(isinstance(dim, Poly) for dim in shape):
             return None
         return tuple(int(dim) for dim in shape if not isinstance(dim, Poly))
+
+    def smallest(self, dim: Number) -> int | Fraction:
+        """A lower bound of a dimension, where every named one is at least 1."""
+        return self._facts._names.smallest(dim)
 
     def array(self, name: str) -> Array | None:
         """The elements, numbers or polynomials, where shape arithmetic or a small constant tells them."""
