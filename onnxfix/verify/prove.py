@@ -311,6 +311,8 @@ def _accepted(
         try:
             return _Sample(binding, feeds, runner.run(feeds))
         except RunRefusedError as error:
+            if binding.optional:
+                return None
             sizes = ", ".join(f"{name}={size}" for name, size in binding.dims.items())
             refusals.append(f"{sizes}: {one_line(error)}" if sizes else one_line(error))
             return None

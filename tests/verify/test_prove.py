@@ -62,6 +62,23 @@ def test_a_difference_only_at_one_batch_size_is_found():
     assert "does not run" in proof.outputs[0].message
 
 
+def test_a_difference_only_at_small_sizes_is_found():
+    """`x[h-5:]` is `x[-5:]` but where h is below 5."""
+    head = HEAD + "(float[n, h, 2] x) => (float[n, k, 2] y) <int64[1] one = {1}, int64[1] two = {2}, int64[1] top = {999}, "
+    before = parse(head + "int64[1] b = {5}> { s = Shape(x)  h = Slice(s, one, two)  d = Sub(h, b)  y = Slice(x, d, top, one) }")
+    after = parse(head + "int64[1] d = {-5}> { y = Slice(x, d, top, one) }")
+    proof = prove(before, after)
+    assert not proof.passed
+    assert any(binding["h"] == 3 for binding in proof.bindings)
+
+
+def test_that_a_model_refuses_small_sizes_is_nothing_to_tell():
+    model = parse(HEAD + "(float[n, 1, h, w] x, float[1, 1, 9, 9] k) => (float[n, 1, a, b] y) { y = Conv(x, k) }")
+    proof = prove(model, model)
+    assert proof.passed
+    assert (proof.samples, proof.note) == (8, "")
+
+
 def test_a_shape_that_changes_is_a_failure_with_a_message():
     after = parse(HEAD + "(float[n, 4] x) => (float[y0, y1] y) { t = Mul(x, x)  u = Relu(t)  v = Neg(u)  y = Transpose(v) }")
     assert "shape" in prove(parse(SQUARE), after).outputs[0].message
