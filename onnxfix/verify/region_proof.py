@@ -72,6 +72,8 @@ def prove_regions(
         values = {name: _values(rng, *found) for name, found in described.items() if found is not None}
         old, new = (Region(*end, wanted, model, values, Runner, base_dir) for end, model in zip(ends, (before, after), strict=True))
         expected, got = old.run(values), new.run(values)
+        if new.rejected and not old.rejected:
+            raise CannotRunError(f"{why}; nor do its changed nodes alone: {new.rejected}")
         for name in wanted:
             result = compare(name, expected[name], got[name], exact=exact)
             worst[name] = worst[name].worst_with(result) if name in worst else result

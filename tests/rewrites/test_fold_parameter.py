@@ -201,9 +201,7 @@ def test_sizes_of_some_axes_are_left() -> None:
 
 
 def cropped(start: str, end: str, more: str = "") -> str:
-    bounds = (
-        "<int64[1] i0 = {0}, int64[1] i1 = {1}, int64[1] i2 = {2}, int64[1] i5 = {5}, int64[1] m1 = {-1}, int64[1] top = {99}>"
-    )
+    bounds = "<int64[1] i0 = {0}, int64[1] i1 = {1}, int64[1] i2 = {2}, int64[1] i5 = {5}, int64[1] m1 = {-1}, int64[1] top = {99}>"
     return (
         HEAD
         + f"(float[a, b, c, d] y) {bounds} {{ s = Shape (x)  hh = Gather (s, i2)  h1 = Sub (hh, i1)  h2 = Sub (hh, i2)"

@@ -134,6 +134,27 @@ def test_what_onnxruntime_has_too_narrow_a_kernel_for_runs_by_the_reference():
     assert "onnx.reference" in proof.note
 
 
+@pytest.mark.parametrize(
+    "after",
+    [
+        "<ir_version: 3, opset_import: ['' : 9]> g (float[2] x, bool c) => (float[2] y)".replace("'", '"')
+        + "{ y = If (c) <then_branch = t () => (float[2] a) <float[2] v = {3, 4}> { a = Mul (x, v) },"
+        + " else_branch = e () => (float[2] b) { b = Identity (x) }> }",
+        HEAD + "(float[2] x, bool c) => (float[2] y) { y = Unheard(x, c) }",
+    ],
+)
+def test_a_second_model_that_onnxruntime_rejects_is_not_proven_by_the_reference(after):
+    before = parse(
+        HEAD
+        + "(float[2] x, bool c) => (float[2] y) { y = If (c) <then_branch = t () => (float[2] a) <float[2] v = {3, 4}>"
+        + " { a = Mul (x, v) }, else_branch = e () => (float[2] b) { b = Identity (x) }> }"
+    )
+    assert prove(before, before).passed
+    proof = prove(before, parse(after))
+    assert not proof.passed
+    assert "onnxruntime: " in (proof.note or proof.outputs[0].message)
+
+
 def test_given_inputs_are_the_only_sample():
     model, x = parse(SQUARE), np.ones((5, 4), np.float32)
     proof = prove(model, model, inputs={"x": x})
