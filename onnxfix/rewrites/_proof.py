@@ -60,6 +60,8 @@ def _proven(driver: Driver, state: State) -> tuple[Proof | None, str]:
                 proof = replace(second, note="; ".join(filter(None, (second.note, note))))
     except CannotRunError as error:
         return None, f"cannot be proven: {error}"
+    except MemoryError:
+        return None, "cannot be proven: the values take more memory than there is"
     return proof, "" if proof.passed else "the rewritten model computes something else"
 
 

@@ -16,6 +16,7 @@ import onnx
 from onnxfix.model.opsets import domain_of
 from onnxfix.verify.compare import OutputProof, compare
 from onnxfix.verify.graph import RANDOM, all_nodes, initializer_names, reads, real_inputs
+from onnxfix.verify.inputs import check_size
 from onnxfix.verify.prove import Proof
 from onnxfix.verify.regions import Region, changed_values, region_of
 from onnxfix.verify.run import CannotRunError, Runner
@@ -64,6 +65,9 @@ def prove_regions(
     ends = [region_of(model, wanted, common) for model in (before, after)]
     described = {name: describe(name) for name in dict.fromkeys((*ends[0][1], *ends[1][1]))}
     unknown = sorted(name for name, found in described.items() if found is None)
+    for name, found in described.items():
+        if found is not None:
+            check_size(name, found[1])
     if unknown:
         raise CannotRunError(f"{why}; nor can its changed nodes be run alone: the shape of {unknown[0]} is not known")
     worst: dict[str, OutputProof] = {}
