@@ -109,6 +109,8 @@ def _fold(end: Region, facts: ScopeFacts, slot: int) -> Decline | None:
         if end.proto.op_type in ("Resize", "Upsample")
         else _LABELS.get((end.proto.op_type, slot), f"input{slot}")
     )
+    if not facts.dtype(name):
+        return Decline(f"the element type of {label} is unknown")
     numbers = constant_value(facts, name) if facts.is_constant(name) else facts.numbers(name)
     if numbers is not None:
         end.set_input(slot, label, numbers.astype(onnx.helper.tensor_dtype_to_np_dtype(facts.dtype(name))))

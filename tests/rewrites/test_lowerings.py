@@ -94,6 +94,8 @@ def test_clip_of_doubles_wants_both_bounds_and_single_precision() -> None:
         ([-100], [100], [2]),
         ([2], [1], [2]),
         ([1, 0], [2, 2], None),
+        ([], [], None),
+        ([], [], []),
     ],
 )
 def test_slice_bounds_become_attributes(high: int, low: int, starts: list[int], ends: list[int], axes: list[int] | None) -> None:
