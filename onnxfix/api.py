@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from onnxfix.model.difference import difference
 from onnxfix.model.facts import Facts
-from onnxfix.model.interface import check_opsets, check_shapes, freeze
+from onnxfix.model.interface import check_opsets, check_shapes, freeze, lost_overrides
 from onnxfix.model.load import check_external, external_locations, serialize
 from onnxfix.model.view import ModelView
 from onnxfix.results import LintReport, ModelInfo, RepairReport, TargetReport
@@ -127,7 +127,8 @@ def repair_model(
     after = _reports(targets, state.findings, driver.hidden(state.model))
     changed = bool(state.applied or frozen_notes)
     errors = sum(report.count("error") for report in after)
-    fidelity = ledger(proto, state, tuple(frozen_notes)) if changed else None
+    interface = (*frozen_notes, *lost_overrides(proto, state.model))
+    fidelity = ledger(proto, state, interface) if changed else None
     notes = tuple(f"froze {note}" for note in frozen_notes)
     if not options.verify and changed:
         notes += ("not verified",)

@@ -15,6 +15,7 @@ import onnx
 
 from onnxfix.errors import ModelError, UsageError
 from onnxfix.model.files import check_output
+from onnxfix.model.structure import StructureError, check_structure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -87,6 +88,10 @@ def parse_model(data: bytes, name: str) -> onnx.ModelProto:
         raise ModelError(f"{name}: not an ONNX model, or cut short ({_first_line(error)})") from None
     if not model.HasField("graph") or not model.ir_version:
         raise ModelError(f"{name}: not an ONNX model (it has no {'graph' if model.ir_version else 'IR version'})")
+    try:
+        check_structure(model)
+    except StructureError as error:
+        raise ModelError(f"{name}: not a valid ONNX model: {error}") from None
     return model
 
 
