@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from onnxfix.model.difference import difference
 from onnxfix.model.facts import Facts
-from onnxfix.model.interface import check_opsets, check_shapes, freeze
+from onnxfix.model.interface import check_opsets, check_shapes, freeze, lost_overrides
 from onnxfix.model.load import check_external, external_locations, serialize
 from onnxfix.model.view import ModelView
 from onnxfix.results import LintReport, ModelInfo, RepairReport, TargetReport
@@ -32,7 +33,7 @@ def model_info(loaded: LoadedModel, view: ModelView) -> ModelInfo:
     files = []
     for location in external_locations(proto):
         file = loaded.base_dir / location
-        files.append((location, file.stat().st_size if file.is_file() else -1))
+        files.append((location, file.stat().st_size if os.path.isfile(file) else -1))
     return ModelInfo(
         path=str(loaded.path),
         sha256=loaded.sha256,
@@ -126,7 +127,8 @@ def repair_model(
     after = _reports(targets, state.findings, driver.hidden(state.model))
     changed = bool(state.applied or frozen_notes)
     errors = sum(report.count("error") for report in after)
-    fidelity = ledger(proto, state, tuple(frozen_notes)) if changed else None
+    interface = (*frozen_notes, *lost_overrides(proto, state.model))
+    fidelity = ledger(proto, state, interface) if changed else None
     notes = tuple(f"froze {note}" for note in frozen_notes)
     if not options.verify and changed:
         notes += ("not verified",)

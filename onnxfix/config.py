@@ -65,17 +65,24 @@ def find_config(start: Path) -> Path | None:
     `onnxfix.toml` comes before `pyproject.toml` of the same folder; one without `[tool.onnxfix]` is passed over.
 
     Raises:
-        UsageError: a `pyproject.toml` on the way is no TOML.
+        UsageError: a `pyproject.toml` on the way is no TOML, or its `tool` no table.
     """
     for folder in (start, *start.parents):
         own, project = folder / "onnxfix.toml", folder / "pyproject.toml"
-        if own.is_file():
+        if os.path.lexists(own):  # a folder or a loop of links of this name is an error when it is read
             return own
-        if project.is_file() and "onnxfix" in read_toml(project).get("tool", {}):
+        if os.path.isfile(project) and "onnxfix" in _tools(project):
             return project
         if (folder / ".git").exists():
             return None
     return None
+
+
+def _tools(project: Path) -> dict[str, object]:
+    tools = read_toml(project).get("tool", {})
+    if not isinstance(tools, dict):
+        raise UsageError(f"{project}: tool: must be a table")
+    return tools
 
 
 def _read(data: object, where: str) -> dict[str, tuple[str, ...]]:
@@ -86,10 +93,9 @@ def _read(data: object, where: str) -> dict[str, tuple[str, ...]]:
 
 
 def _read_file(path: Path) -> dict[str, tuple[str, ...]]:
-    data = read_toml(path)
     if path.name != "pyproject.toml":
-        return _read(data, str(path))
-    return _read(data.get("tool", {}).get("onnxfix", {}), f"{path}: tool.onnxfix")
+        return _read(read_toml(path), str(path))
+    return _read(_tools(path).get("onnxfix", {}), f"{path}: tool.onnxfix")
 
 
 def _read_setting(text: str) -> dict[str, tuple[str, ...]]:
@@ -118,7 +124,7 @@ def load_config(
         UsageError: a file that cannot be read, an unknown key, or a value of the wrong type.
     """
     env = os.environ if env is None else env
-    named = [text for text in overrides if "=" not in text or Path(text).is_file()]
+    named = [text for text in overrides if "=" not in text or os.path.isfile(text)]
     settings = [text for text in overrides if text not in named]
     if isolated and named:
         raise UsageError(f"--config {named[0]} cannot be used with --isolated, which reads no file")

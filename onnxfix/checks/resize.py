@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from onnxfix.checks._registry import Context, Problem, check
 from onnxfix.checks.limits import attribute_or_default
 from onnxfix.model.dims import Poly
@@ -16,7 +18,7 @@ def scales_spatial(context: Context) -> Problem | None:
         if given is None:
             return None
         scales = given
-    values = [float(item) for item in scales]
+    values = [float(item) for item in np.ravel(scales)]
     if len(values) != 4:
         return Problem(f"takes four scales only; here are {len(values)}", (1,), "Assertion failed: scales_weights.count() == 4")
     if values[:2] != [1.0, 1.0]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import glob
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from onnxfix.cli._state import internal_error
-from onnxfix.errors import OnnxfixError, UsageError
+from onnxfix.cli._state import internal_error, is_of_stream
+from onnxfix.errors import ModelError, OnnxfixError, UsageError, escape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -20,6 +21,10 @@ STDIN = "-"
 _STDIN_NAME = "<stdin>"
 # Which code wins over several files: trouble first, then what a machine lacks, a failed proof, findings.
 _PRECEDENCE = (2, 4, 3, 1, 0)
+
+
+class ReportError(UsageError):
+    """The file of the report is wrong, which concerns the whole run."""
 
 
 def worst(codes: Iterable[int]) -> int:
@@ -51,9 +56,9 @@ def expand(paths: Iterable[str], *, skip_suffix: str = "") -> Iterator[str | Usa
 
 def _expand_one(path: str, skip_suffix: str) -> Iterator[str]:
     file = Path(path)
-    if path == STDIN or file.is_file():
+    if path == STDIN or os.path.isfile(file):  # Path.is_file raises for a name that is too long
         yield path
-    elif file.is_dir():
+    elif os.path.isdir(file):
         for model in sorted(file.rglob("*.onnx")):
             hidden = any(part.startswith(".") for part in model.relative_to(file).parts)
             if model.is_file() and not hidden and not (skip_suffix and model.name.endswith(skip_suffix)):
@@ -68,7 +73,7 @@ def about(file: object, error: Exception) -> str:
     """The error's text, with the file's name in front where it says only which node or value of the model is meant."""
     text = str(error) if isinstance(error, OnnxfixError) else internal_error(error)
     name = _STDIN_NAME if file == STDIN else str(file)
-    return text if isinstance(error, UsageError) or name in text else f"{name}: {text}"
+    return text if isinstance(error, UsageError) or escape(name) in text else f"{name}: {text}"
 
 
 def failed(file: object, error: Exception, state: State) -> tuple[str, int]:
@@ -77,11 +82,32 @@ def failed(file: object, error: Exception, state: State) -> tuple[str, int]:
     Raises:
         Exception: `error` itself, where it concerns the whole run or its traceback was asked for.
     """
-    if isinstance(error, BrokenPipeError) or (state.traceback and not isinstance(error, OnnxfixError)):
+    ours = state.traceback and not isinstance(error, OnnxfixError)
+    if ours or state.interrupts or is_of_stream(error) or isinstance(error, ReportError):
         raise error
     text = about(file, error)
     state.error(text)
     return text, error.exit_code if isinstance(error, OnnxfixError) else 2
+
+
+def check_report(report: str, files: Iterable[Path]) -> None:
+    """Refuse a report in the place of one of `files`, which the run reads or writes.
+
+    Raises:
+        ReportError: as said.
+    """
+    from onnxfix.model.files import same_file
+
+    for file in files:
+        if same_file(Path(report), file):
+            raise ReportError(f"{report}: is a file that this run reads or writes itself; write the report to another")
+
+
+def files_of(loaded: LoadedModel) -> list[Path]:
+    """The files that a model was, and its weights are, read from."""
+    from onnxfix.model.load import external_locations
+
+    return [loaded.path, *(loaded.base_dir / location for location in external_locations(loaded.proto))]
 
 
 def open_model(path: str) -> LoadedModel:
@@ -96,7 +122,12 @@ def open_model(path: str) -> LoadedModel:
         return load_model(path)
     import hashlib
 
-    data = sys.stdin.buffer.read()
+    if sys.stdin is None:  # so is it in a process that was started without
+        raise ModelError(f"{_STDIN_NAME}: standard input is closed")
+    try:
+        data = sys.stdin.buffer.read()
+    except OSError as error:
+        raise ModelError(f"{_STDIN_NAME}: cannot be read: {error.strerror or error}") from None
     return LoadedModel(parse_model(data, _STDIN_NAME), Path(_STDIN_NAME), data, hashlib.sha256(data).hexdigest())
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from onnxfix.errors import UsageError
 
 if TYPE_CHECKING:
@@ -11,6 +13,19 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import onnx
+
+
+class PathType(click.Path):
+    """A path that is not empty: `Path("")` is the current folder, which an unset variable of a script does not mean."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """As click does, or the error of the empty path."""
+        if value == "":
+            self.fail("empty path", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+NAME = PathType(readable=False)
 
 
 def parse_shapes(values: tuple[str, ...], option: str = "--shape") -> dict[str, tuple[int, ...]]:
@@ -49,15 +64,21 @@ def read_inputs(path: Path) -> dict[str, Any]:
         UsageError: it is missing, or no file of plain arrays.
     """
     import zipfile
+    import zlib
 
     import numpy as np
 
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            if not hasattr(archive, "files"):
+        with path.open("rb") as file:
+            archive = np.load(file, allow_pickle=False)
+            if isinstance(archive, np.ndarray):
                 raise UsageError(f"{path}: is one array; write named arrays with numpy.savez")
-            return {name: archive[name] for name in archive.files}
+            arrays = {name: archive[name] for name in archive.files}
     except FileNotFoundError:
         raise UsageError(f"{path}: no such file") from None
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+    except (OSError, ValueError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
         raise UsageError(f"{path}: no .npz file of plain arrays ({error})") from None
+    for name, array in arrays.items():
+        if not isinstance(array, np.ndarray):
+            raise UsageError(f"{path}: its member {name} is no array; write named arrays with numpy.savez")
+    return arrays

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from onnxfix.report.console import Console, escape
+from onnxfix.errors import escape
+from onnxfix.report.console import Console
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,6 +27,7 @@ class State:
     config: tuple[str, ...] = ()
     isolated: bool = False
     traceback: bool = False
+    interrupts: list[int] = field(default_factory=list)
 
     def out(self) -> Console:
         """Where reports go."""
@@ -70,6 +72,11 @@ def internal_error(error: Exception) -> str:
     """The one line for an error that is ours."""
     what = f"{type(error).__name__}: {error}".rstrip(": ")
     return f"internal error in onnxfix: {what}; please report it, with --traceback to see where"
+
+
+def is_of_stream(error: Exception) -> bool:
+    """Whether it comes from writing to a stream, such as one to a full disk, and not from a file by name."""
+    return isinstance(error, OSError) and error.filename is None
 
 
 def current_state() -> State:

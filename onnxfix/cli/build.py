@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from onnxfix.cli._options import parse_shapes
+from onnxfix.cli._options import PathType, parse_shapes
 from onnxfix.cli._state import current_state
 from onnxfix.errors import MissingToolError, UsageError
 
@@ -20,9 +20,9 @@ _FIRST_PACKAGED = 8
 
 
 @click.command(name="build", short_help="Build an engine from a model.")
-@click.argument("model", metavar="MODEL", type=click.Path(path_type=Path))
+@click.argument("model", metavar="MODEL", type=PathType(path_type=Path))
 @click.option("-t", "--target", metavar="TARGET", help="The release to build with; it has to be the one installed.")
-@click.option("-o", "--output", metavar="ENGINE", type=click.Path(path_type=Path), help="[default: MODEL with .engine]")
+@click.option("-o", "--output", metavar="ENGINE", type=PathType(path_type=Path), help="[default: MODEL with .engine]")
 @click.option("--engine", type=click.Choice(["tensorrt", "tensorrt-rtx"]), help="[default: whichever can be used here]")
 @click.option("--sm", metavar="86,89", help="GPU architectures to build for (TensorRT-RTX).  [default: the GPU here, else 86]")
 @click.option("--parse-only", is_flag=True, help="Ask the parser and stop.")

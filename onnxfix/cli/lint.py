@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from onnxfix.cli._files import expand, failed, open_or_skip, worst
-from onnxfix.cli._options import parse_shapes
+from onnxfix.cli._files import check_report, expand, failed, files_of, open_or_skip, worst
+from onnxfix.cli._options import NAME, parse_shapes
 from onnxfix.cli._settings import NO_TARGET, chosen_rules, chosen_targets
 from onnxfix.cli._state import State, current_state
 from onnxfix.errors import OnnxfixError, UsageError
@@ -27,7 +27,7 @@ _FORMATS = ("text", "concise", "grouped", "json")
 
 
 @click.command(name="lint")
-@click.argument("paths", metavar="PATH...", nargs=-1)
+@click.argument("paths", metavar="PATH...", type=NAME, nargs=-1)
 @click.option(
     "-t",
     "--target",
@@ -49,14 +49,8 @@ _FORMATS = ("text", "concise", "grouped", "json")
 )
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever is found; files that cannot be read still give 2.")
 @click.option("--shape", "shapes", metavar="NAME:1x3x8x8", multiple=True, help="Read an input with this shape (repeatable).")
-@click.option(
-    "-f",
-    "--output-format",
-    type=click.Choice(_FORMATS),
-    default=None,
-    help="Default: text; without a target, or for many: grouped.",
-)
-@click.option("-o", "--output", metavar="FILE", help="Write the report to FILE instead of standard output.")
+@click.option("-f", "--output-format", type=click.Choice(_FORMATS), default=None, help="Default: text; for many targets: grouped.")
+@click.option("-o", "--output", metavar="FILE", type=NAME, help="Write the report to FILE instead of standard output.")
 @click.option("--statistics", is_flag=True, help="Count the findings of each rule instead of listing them.")
 @click.option("--max-findings", metavar="N", type=click.IntRange(min=0), help="Show at most N for each model and target.")
 @click.option("--skip-pointers", is_flag=True, help="Pass over Git LFS pointers instead of failing.")
@@ -106,9 +100,14 @@ def command(
 
         chosen = all_targets()
 
+    from onnxfix.model.files import check_output
     from onnxfix.report.text import WIDE, View
     from onnxfix.rules.finding import Severity
 
+    files = list(expand(paths))
+    if output is not None:
+        check_output(Path(output))
+        check_report(output, [Path(file) for file in (*files, *config.files) if isinstance(file, str)])
     shape_of = parse_shapes(shapes)
     view = View(
         minimum=Severity(severity),
@@ -121,11 +120,11 @@ def command(
     printer = _Printer(state, view, output_format or ("grouped" if matrix or len(chosen) > WIDE else "text"), output, statistics)
     failing = None if fail_on == "never" or exit_zero or matrix else Severity(fail_on)
     codes = []
-    for path in expand(paths):
+    for path in files:
         try:
             if isinstance(path, OnnxfixError):
                 raise path
-            report = _lint(path, state, chosen, selection, shape_of, skip_pointers)
+            report = _lint(path, state, chosen, selection, shape_of, skip_pointers, output)
         except Exception as error:
             text, code = failed(path, error, state)
             codes.append(code)
@@ -149,11 +148,16 @@ def _lint(
     selection: Selection,
     shapes: dict[str, tuple[int, ...]],
     skip_pointers: bool,
+    output: str | None,
 ) -> LintReport | None:
     from onnxfix.api import lint_model
 
     loaded = open_or_skip(path, state, skip_pointers=skip_pointers)
-    return None if loaded is None else lint_model(loaded, targets, selection=selection, shapes=shapes or None)
+    if loaded is None:
+        return None
+    if output is not None:
+        check_report(output, files_of(loaded))
+    return lint_model(loaded, targets, selection=selection, shapes=shapes or None)
 
 
 class _Printer:

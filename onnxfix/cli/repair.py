@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from onnxfix import __version__
-from onnxfix.cli._files import STDIN, expand, failed, open_or_skip, worst
-from onnxfix.cli._options import check_inputs, parse_shapes, read_inputs
+from onnxfix.cli._files import STDIN, check_report, expand, failed, files_of, open_or_skip, worst
+from onnxfix.cli._options import NAME, check_inputs, parse_shapes, read_inputs
 from onnxfix.cli._settings import NO_TARGET, chosen_rules, chosen_targets
 from onnxfix.cli._state import State, current_state
 from onnxfix.errors import OnnxfixError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from onnxfix.api import RepairOptions
     from onnxfix.model.load import LoadedModel
@@ -42,6 +42,7 @@ class _Run:
     models: tuple[str, ...]
     words: tuple[str, ...]
     skip_pointers: bool
+    report: str | None
     show: bool
 
 
@@ -64,13 +65,15 @@ class _Output:
             name = model[: -len(".onnx")] if model.endswith(".onnx") else model
             return Path(name + _FIXED)
         output = Path(self.path)
-        folder = several or output.is_dir() or self.path.endswith(("/", os.sep))
+        folder = several or os.path.isdir(output) or self.path.endswith(("/", os.sep))
         return output / Path(model).name if folder else output
 
 
 @click.command(name="repair")
-@click.argument("models", metavar="MODEL...", nargs=-1)
-@click.option("-o", "--output", metavar="FILE", help="Where to write: a file, or a folder for several models.  [MODEL.fixed.onnx]")
+@click.argument("models", metavar="MODEL...", type=NAME, nargs=-1)
+@click.option(
+    "-o", "--output", metavar="FILE", type=NAME, help="Where to write: a file, or a folder for several models.  [MODEL.fixed.onnx]"
+)
 @click.option("--in-place", is_flag=True, help="Replace the model; the old one is kept as MODEL.bak.")
 @click.option("--no-backup", is_flag=True, help="With --in-place, keep no MODEL.bak.")
 @click.option(
@@ -92,7 +95,7 @@ class _Output:
 @click.option("--samples", type=click.IntRange(min=1), default=8, show_default=True, help="Inputs to run both models on.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the inputs.")
 @click.option("--shape", "shapes", metavar="NAME:1x3x8x8", multiple=True, help="Freeze an input's shape (repeatable).")
-@click.option("--inputs", "inputs_file", metavar="FILE.npz", help="Run both models on these inputs instead.")
+@click.option("--inputs", "inputs_file", metavar="FILE.npz", type=NAME, help="Run both models on these inputs instead.")
 @click.option("--max-passes", type=click.IntRange(min=1), default=10, show_default=True, help="When to stop trying.")
 @click.option(
     "--external-data",
@@ -104,7 +107,7 @@ class _Output:
 @click.option("--partial", is_flag=True, help="Write what was repaired and proven even where errors remain.")
 @click.option("--exit-non-zero-on-fix", is_flag=True, help="Exit with 1 when a model was changed, as a commit hook has to.")
 @click.option("--skip-pointers", is_flag=True, help="Pass over Git LFS pointers instead of failing.")
-@click.option("--report", "report_file", metavar="FILE", help="Write the report as JSON too.")
+@click.option("--report", "report_file", metavar="FILE", type=NAME, help="Write the report as JSON too.")
 @click.option("-f", "--output-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.pass_context
 def command(
@@ -151,6 +154,7 @@ def command(
     if not chosen:
         raise UsageError(NO_TARGET)
     from onnxfix.api import RepairOptions
+    from onnxfix.model.files import check_output
     from onnxfix.rules.select import check_prefixes
 
     level, consent = _allowed(allow)
@@ -175,10 +179,16 @@ def command(
     files = list(expand(models, skip_suffix=_FIXED))
     names = [file for file in files if isinstance(file, str)]
     _check_outputs(names, where)
+    if report_file is not None:
+        outputs = [where.of(name, several=len(names) > 1) for name in names]
+        check_output(Path(report_file), makes_folder=Path(report_file).parent in [output.parent for output in outputs])
+        others = (*names, *config.files, *([inputs_file] if inputs_file is not None else []))
+        check_report(report_file, [*outputs, *map(Path, others)])
 
     repeated = (("--shape", shapes), ("--allow", allow), ("--only", only), ("--skip", skip))
     words = tuple(word for name, values in repeated for value in values for word in (name, value))
-    run = _Run(state, chosen, options, inputs_file, where, tuple(names), words, skip_pointers, output_format == "text")
+    show = output_format == "text"
+    run = _Run(state, chosen, options, inputs_file, where, tuple(names), words, skip_pointers, report_file, show)
     entries: list[dict[str, Any]] = []
     codes = []
     for file in files:
@@ -235,7 +245,7 @@ def _check_outputs(models: Sequence[str], output: _Output) -> None:
         return
     several = len(models) > 1
     folder = Path(output.path)
-    if several and folder.exists() and not folder.is_dir():
+    if several and os.path.exists(folder) and not os.path.isdir(folder):
         raise UsageError(f"{folder}: is a file; for several models --output names a folder")
     by_output: dict[Path, str] = {}
     for model in models:
@@ -245,37 +255,25 @@ def _check_outputs(models: Sequence[str], output: _Output) -> None:
         by_output[target] = model
 
 
-def _same(left: Path, right: Path) -> bool:
-    """Whether both names lead to one file, through links and relative spellings too."""
-    try:
-        return os.path.samefile(left, right)
-    except OSError:
-        return False
-
-
-def _check_output(loaded: LoadedModel, target: Path, output: _Output, models: Iterable[str]) -> None:
+def _check_output(loaded: LoadedModel, target: Path, output: _Output, models: Sequence[str]) -> None:
     """Refuse, before the work, an output that would damage an input or that cannot be written.
 
     Raises:
         UsageError: as said.
     """
+    from onnxfix.model.files import check_output, same_file
     from onnxfix.model.load import external_locations
 
-    if not output.in_place:
-        if any(_same(target, Path(model)) for model in models):
-            raise UsageError(f"{target}: is the model itself or another input; use --in-place, or another --output")
-        if any(_same(target, loaded.base_dir / location) for location in external_locations(loaded.proto)):
-            raise UsageError(f"{target}: holds the model's external data; choose another --output")
-    folder = _real(target).parent
-    if target.is_dir():
-        raise UsageError(f"{target}: is a folder")
-    if folder.exists() and not folder.is_dir():
-        raise UsageError(f"{target}: cannot be written: {folder} is no folder")
-    if folder.exists() and not os.access(folder, os.W_OK):
-        raise UsageError(f"{target}: cannot be written: no write permission in {folder}")
     # Only a folder that --output itself names is made.
-    if not folder.exists() and output.path is not None and target == Path(output.path):
-        raise UsageError(f"{target}: cannot be written: there is no folder {folder}")
+    check_output(target, makes_folder=output.path is None or target != Path(output.path))
+    if not output.in_place and any(same_file(target, Path(model)) for model in models):
+        raise UsageError(f"{target}: is the model itself or another input; use --in-place, or another --output")
+    folder = _real(target).parent
+    weights = [home / location for location in external_locations(loaded.proto) for home in (loaded.base_dir, folder)]
+    names = {target.name, *(file.name for file in weights)}
+    for written in (output.of(model, several=len(models) > 1) for model in models):
+        if written.name in names and any(same_file(written, file) for file in weights):
+            raise UsageError(f"{written}: is where the external data of {loaded.path} lies or goes; choose another --output")
     if output.keep_external and external_locations(loaded.proto) and folder.resolve() != loaded.base_dir.resolve():
         raise UsageError(
             f"{target}: external data can be kept where it is only for an output in {loaded.base_dir}; use --external-data copy"
@@ -302,6 +300,8 @@ def _repair(file: str, run: _Run) -> tuple[int, dict[str, Any] | None]:
     if loaded is None:
         return 0, None
     target = output.of(file, several=len(run.models) > 1)
+    if run.report is not None:
+        check_report(run.report, [*files_of(loaded), *_written(loaded, target, output)])
     if not output.dry:
         _check_output(loaded, target, output, run.models)
     check_inputs(loaded.proto, run.options.inputs, run.inputs_file)
@@ -339,6 +339,15 @@ def _finish(
     kept = _write(loaded, data, target, output)
     report = dataclasses.replace(report, output=str(target), output_sha256=hashlib.sha256(data).hexdigest())
     return report, f"written to {target}{' unchanged' if clean else ''}{f', the old model to {kept}' if kept else ''}"
+
+
+def _written(loaded: LoadedModel, target: Path, output: _Output) -> list[Path]:
+    """The files that writing the model would make."""
+    from onnxfix.model.load import external_locations
+
+    if output.in_place:
+        return [target, _backup(target, loaded.data)] if output.backup else [target]
+    return [target, *(_real(target).parent / location for location in external_locations(loaded.proto))]
 
 
 def _write(loaded: LoadedModel, data: bytes, target: Path, output: _Output) -> Path | None:

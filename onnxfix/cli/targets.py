@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from onnxfix.cli._options import parse_shapes
+from onnxfix.cli._options import NAME, parse_shapes
 from onnxfix.cli._state import current_state
 from onnxfix.errors import OnnxfixError, UsageError
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.command(name="targets")
 @click.argument("names", metavar="[A [B]]", nargs=-1)
-@click.option("--for", "model", metavar="MODEL", help="The releases with their verdict on this model.")
+@click.option("--for", "model", metavar="MODEL", type=NAME, help="The releases with their verdict on this model.")
 @click.option("--shape", "shapes", metavar="NAME:1x3x8x8", multiple=True, help="With --for: read an input with this shape.")
 @click.option("-f", "--output-format", type=click.Choice(["table", "json"]), default="table", show_default=True)
 def command(names: tuple[str, ...], model: str | None, shapes: tuple[str, ...], output_format: str) -> None:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from onnxfix.cli._options import check_inputs, parse_shapes, read_inputs
+from onnxfix.cli._options import PathType, check_inputs, parse_shapes, read_inputs
 from onnxfix.cli._state import current_state
-from onnxfix.report.console import escape
+from onnxfix.errors import escape
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,12 +21,12 @@ _METRICS = ("max-abs", "max-rel", "cosine", "ulp")
 
 
 @click.command(name="verify", short_help="Compare two models numerically.")
-@click.argument("first", metavar="A", type=click.Path(path_type=Path))
-@click.argument("second", metavar="B", type=click.Path(path_type=Path))
+@click.argument("first", metavar="A", type=PathType(path_type=Path))
+@click.argument("second", metavar="B", type=PathType(path_type=Path))
 @click.option("--samples", type=click.IntRange(min=1), default=8, show_default=True, help="How many inputs to run.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the inputs.")
 @click.option("--shape", "shapes", metavar="NAME:2x3x8", multiple=True, help="Shape of an input with symbolic sizes.")
-@click.option("--inputs", "inputs_file", metavar="FILE.npz", type=click.Path(path_type=Path), help="Inputs to use, by name.")
+@click.option("--inputs", "inputs_file", metavar="FILE.npz", type=PathType(path_type=Path), help="Inputs to use, by name.")
 @click.option("--rtol", type=click.FloatRange(min=0), help="Relative error allowed.  [default: by element type]")
 @click.option("--atol", type=click.FloatRange(min=0), help="Absolute error allowed.  [default: rtol * largest magnitude]")
 @click.option("--metric", type=click.Choice(_METRICS), help="Show this figure only.  [default: all]")

@@ -23,6 +23,7 @@ from onnxfix.engines.result import (
     ShapeRange,
 )
 from onnxfix.errors import MissingToolError, UsageError
+from onnxfix.model.files import check_output, same_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -31,6 +32,8 @@ TIMEOUT = 600.0
 _MEBIBYTE = 1 << 20
 # How much of what a dying process printed is kept.
 _LAST_LINES = 3
+# How much of the engine file's name a temporary name repeats: a file system takes 255 bytes.
+_SHOWN = 40
 
 
 def parse(path: str | os.PathLike[str], engine: str | None = None, timeout: float = TIMEOUT) -> ParseResult:
@@ -79,11 +82,9 @@ def build(
         ModelError: there is no model at `path`.
         UsageError: an input lacks a profile, an architecture is unknown, or `output` cannot be written.
     """
-    _check_model(path)
+    _check_model(path, output)
     tool = choose(engine)
     model, target = Path(path).resolve(), Path(output)
-    if target.resolve() == model:
-        raise UsageError(f"{target}: is the model itself; choose another output")
     architectures, note = _architectures(tool, sm)
     with _part_of(target) as part:
         request = {
@@ -223,12 +224,15 @@ def _architectures(tool: Tool, sm: Sequence[str]) -> tuple[list[str], str]:
     return [DEFAULT_ARCHITECTURE], note
 
 
-def _check_model(path: str | os.PathLike[str]) -> None:
+def _check_model(path: str | os.PathLike[str], output: str | os.PathLike[str] | None = None) -> None:
     # A parser takes an empty file for an empty network, and says of others only that it failed.
-    from onnxfix.model.load import check_external, load_model
+    from onnxfix.model.load import check_external, external_locations, load_model
 
     model = load_model(path)
     check_external(model.proto, model.base_dir)
+    for file in [model.path, *(model.base_dir / location for location in external_locations(model.proto))]:
+        if output is not None and same_file(Path(output), file):
+            raise UsageError(f"{output}: is the model itself or its external data; choose another output")
 
 
 def _check_profiles(parsed: ParseResult, profiles: Mapping[str, ShapeRange]) -> None:
@@ -264,7 +268,8 @@ def _words(shape: Sequence[int]) -> str:
 @contextlib.contextmanager
 def _part_of(target: Path) -> Iterator[Path]:
     """A new file beside `target` to write into; gone at the end unless it was moved to `target`."""
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    check_output(target)
+    part = target.with_name(f".{target.name[:_SHOWN]}.{os.getpid()}.part")
     try:
         part.touch(exist_ok=False)
     except OSError as error:

@@ -41,6 +41,8 @@ _INTEGERS: dict[int, tuple[int, int]] = {
 }
 # Element types that hold every dimension, and small multiples of it, exactly.
 _WIDE = {TensorProto.INT64, TensorProto.INT32, TensorProto.FLOAT, TensorProto.DOUBLE}
+# of INT64, which ONNX keeps dimensions in
+LARGEST = 2**63 - 1
 KINDS: set[int] = set(_FLOATS) | set(_INTEGERS)
 
 
@@ -69,10 +71,12 @@ def make(items: Sequence[Number], shape: Sequence[int]) -> Array:
 
 
 def to_numbers(array: Array | None, dtype: int) -> np.ndarray | None:
-    """The plain array where every element is a number, else None."""
+    """The plain array where every element is a number, and an integer below 2**63, else None."""
     if array is None or any(isinstance(item, Poly) for item in array.ravel()):
         return None
     kind: type[np.generic] = _FLOATS.get(dtype) or (np.bool_ if dtype == TensorProto.BOOL else np.int64)
+    if kind is np.int64 and any(item > LARGEST for item in array.ravel()):
+        return None
     return np.array([float(item) if dtype in _FLOATS else int(item) for item in array.ravel()], kind).reshape(array.shape)
 
 

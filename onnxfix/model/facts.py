@@ -6,6 +6,7 @@ are ours (`_arithmetic`, `_shapes`); everything else is onnx's own inference of 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from onnxfix.model._shapes import output_shape
 from onnxfix.model.dims import Names, Number, Poly
 
 if TYPE_CHECKING:
+    from fractions import Fraction
     from pathlib import Path
 
     from onnxfix.model._arithmetic import Array
@@ -160,7 +162,7 @@ class Facts:
 
     def _constant_of_shape(self, node: Node, facts: ScopeFacts) -> Array | None:
         target = facts.numbers(node.input(0))
-        if target is None or int(np.prod(target)) > _arithmetic.MAX_ITEMS:
+        if target is None or any(size < 0 for size in target) or math.prod(map(int, target)) > _arithmetic.MAX_ITEMS:
             return None
         tensor = node.attr("value")
         fill = 0 if tensor is None else constants.read_tensor(tensor, None)
@@ -271,7 +273,7 @@ class Facts:
                     if isinstance(dim, Poly):
                         entry.dim_param = f"\N{SECTION SIGN}{dim!r}"
                         self._placeholders[entry.dim_param] = dim
-                    else:
+                    elif dim <= _arithmetic.LARGEST:
                         entry.dim_value = int(dim)
             self._types[key] = proto
         return proto
@@ -340,6 +342,10 @@ class ScopeFacts:
             return None
         return tuple(int(dim) for dim in shape if not isinstance(dim, Poly))
 
+    def smallest(self, dim: Number) -> int | Fraction:
+        """A lower bound of a dimension, where every named one is at least 1."""
+        return self._facts._names.smallest(dim)
+
     def array(self, name: str) -> Array | None:
         """The elements, numbers or polynomials, where shape arithmetic or a small constant tells them."""
         return self._facts._array(self.value(name))
@@ -354,9 +360,25 @@ class ScopeFacts:
 
     def constant(self, name: str) -> np.ndarray | None:
         """The array of a constant value, evaluated node by node where it is computed; None where it cannot be had."""
-        if name not in self._constants:
-            self._constants[name] = self._constant(name)
+        waiting = [name]
+        while waiting:
+            node = None if waiting[-1] in self._constants else self._evaluated(waiting[-1])
+            sources = [source for source in node.inputs if source and source not in self._constants] if node is not None else []
+            if sources:
+                waiting += sources
+                continue
+            known = waiting.pop()
+            if known not in self._constants:
+                self._constants[known] = self._constant(known)
         return self._constants[name]
+
+    def _evaluated(self, name: str) -> Node | None:
+        """The node that has to be evaluated for a constant's array, None where none has to."""
+        value = self.value(name)
+        if value.tensor is not None or not value.constant or (value.array is not None and value.dtype):
+            return None
+        owner = self.scope.owner(name)
+        return owner.producers.get(name) if owner is not None else None
 
     def _constant(self, name: str) -> np.ndarray | None:
         value = self.value(name)
@@ -367,8 +389,7 @@ class ScopeFacts:
         if value.array is not None and value.dtype:
             numbers = _arithmetic.to_numbers(value.array, value.dtype)
             return None if numbers is None else numbers.astype(onnx.helper.tensor_dtype_to_np_dtype(value.dtype))
-        owner = self.scope.owner(name)
-        node = owner.producers.get(name) if owner is not None else None
+        node = self._evaluated(name)
         if node is None:
             return None
         inputs: dict[str, np.ndarray] = {}

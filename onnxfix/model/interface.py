@@ -8,9 +8,14 @@ import onnx
 
 from onnxfix.errors import ModelError, UsageError
 from onnxfix.model.opsets import domain_of, opsets_of
+from onnxfix.model.view import captured_names, topological_order
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+
+# Below it every initializer is listed among the inputs, which says nothing about overriding.
+FIRST_IR_OF_DEFAULTS = 4
 
 
 def check_opsets(proto: onnx.ModelProto, path: str) -> None:
@@ -81,3 +86,34 @@ def freeze(proto: onnx.ModelProto, shapes: Mapping[str, tuple[int, ...]]) -> tup
                         notes.append(f"{dim.dim_param} of {kind_of} {value.name} to {known[dim.dim_param]}")
                     dim.dim_value = known[dim.dim_param]
     return (model, notes) if notes else (proto, notes)
+
+
+def lost_overrides(before: onnx.ModelProto, after: onnx.ModelProto) -> list[str]:
+    """The initializers of `before` that a caller could override and that no longer reach every value of `after` that they did.
+
+    From IR version 4 on an initializer that is a graph input too is that input's default; below, all are listed.
+    """
+    if before.ir_version < FIRST_IR_OF_DEFAULTS:
+        return []
+    stored = {tensor.name for tensor in before.graph.initializer}
+    defaults = [value.name for value in before.graph.input if value.name in stored]
+    reached, left = (_reached(model.graph, defaults) for model in (before, after))
+    lost = 0
+    for name, bits in reached.items():
+        if name in left:
+            lost |= bits & ~left[name]
+    return [f"input {name}, which had a default, is a constant now" for bit, name in enumerate(defaults) if lost >> bit & 1]
+
+
+def _reached(graph: onnx.GraphProto, sources: list[str]) -> dict[str, int]:
+    """Which of `sources` each made value depends on, as the bits of a number; a shape depends on no value."""
+    bits = {name: 1 << bit for bit, name in enumerate(sources)}
+    made: dict[str, int] = {}
+    for index in topological_order(graph.node):
+        node = graph.node[index]
+        total = 0
+        if node.op_type not in ("Shape", "Size"):
+            for name in (*node.input, *captured_names(node)):
+                total |= made.get(name, 0) | bits.get(name, 0)
+        made.update(dict.fromkeys(filter(None, node.output), total))
+    return made

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 import onnx
 
 from onnxfix.errors import ModelError, UsageError
+from onnxfix.model.files import check_output
+from onnxfix.model.structure import StructureError, check_structure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 LFS_HEADER = b"version https://git-lfs.github.com/spec/"
 # The wire format's own limit for one message.
 MAX_BYTES = 2**31 - 1
+# How much of a file's name a temporary name repeats: a file system takes 255 bytes.
+_SHOWN = 40
 
 
 class PointerFileError(ModelError):
@@ -84,6 +88,10 @@ def parse_model(data: bytes, name: str) -> onnx.ModelProto:
         raise ModelError(f"{name}: not an ONNX model, or cut short ({_first_line(error)})") from None
     if not model.HasField("graph") or not model.ir_version:
         raise ModelError(f"{name}: not an ONNX model (it has no {'graph' if model.ir_version else 'IR version'})")
+    try:
+        check_structure(model)
+    except StructureError as error:
+        raise ModelError(f"{name}: not a valid ONNX model: {error}") from None
     return model
 
 
@@ -140,9 +148,11 @@ def external_file(base_dir: Path, location: str) -> Path:
         ModelError: the location leaves the model's folder, or nothing is there.
     """
     file = base_dir / location
-    if Path(location).is_absolute() or not file.resolve().is_relative_to(base_dir.resolve()):
+    if "\0" in location:
+        raise ModelError(f"external data {location!r}: no file can have this name")
+    if Path(location).is_absolute() or not Path(os.path.realpath(file)).is_relative_to(os.path.realpath(base_dir)):
         raise ModelError(f"external data {location!r} lies outside the model's folder; move it beside the model")
-    if not file.is_file():
+    if not os.path.isfile(file):
         raise ModelError(f"{file}: external data is missing; copy it beside the model")
     return file
 
@@ -156,9 +166,10 @@ def check_external(model: onnx.ModelProto, base_dir: Path) -> None:
 @contextlib.contextmanager
 def _replacing(target: Path) -> Iterator[Path]:
     """A temporary file in the folder of `target` that replaces it when the block ends well, else leaves no trace."""
+    check_output(target)
     file = target.resolve()  # a link stays, the file behind it is replaced
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
+        handle, name = tempfile.mkstemp(prefix=f".{file.name[:_SHOWN]}.", dir=file.parent)
     except OSError as error:
         raise UsageError(f"{target}: cannot be written: {error.strerror or error}") from None
     os.close(handle)
@@ -203,10 +214,13 @@ def copy_external(model: onnx.ModelProto, source: Path, target: Path) -> None:
     for location in external_locations(model):
         origin, copy = external_file(source, location), target / location
         if copy.exists():
-            if not _same_content(origin, copy):
+            if not copy.is_file() or not _same_content(origin, copy):
                 raise UsageError(f"{copy}: exists with other content; choose another output folder")
             continue
-        copy.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            copy.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"{copy}: cannot be written: {error.strerror or error}") from None
         with _replacing(copy) as temporary:
             shutil.copyfile(origin, temporary)
 

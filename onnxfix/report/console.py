@@ -5,19 +5,14 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, TextIO, TypeAlias
 
+from onnxfix.errors import escape
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 Part: TypeAlias = str | tuple[str, str]
 """A text, or a text with a style in rich's words."""
 Line: TypeAlias = tuple[Part, ...]
-
-
-def escape(text: str) -> str:
-    """`text` with everything that is not printable as an escape: a name in a model must not drive the terminal."""
-    if text.isprintable():
-        return text
-    return "".join(ch if ch.isprintable() else ch.encode("unicode_escape").decode("ascii") for ch in text)
 
 
 def wants_color(stream: TextIO, choice: str) -> bool:

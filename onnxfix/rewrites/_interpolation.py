@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from onnxfix.rewrites._region import Region
 
 F32 = np.float32
+# Longer axes are not listed position by position; float32 holds every index up to 16 times as many.
+MAX_EXTENT = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,18 +105,22 @@ def _axes(region: Region, old: bool) -> tuple[Axis, ...] | Decline:
         numbers = given if given is not None else facts.numbers(proto.input[slot]) if len(proto.input) > slot else None
         if numbers is None:
             return Decline("the scales are computed at run time")
-        scales = [float(F32(item)) for item in numbers]
+        scales = [float(F32(item)) for item in np.ravel(numbers)]
         if len(scales) != len(shape):
             return Decline(f"{len(scales)} scales for {len(shape)} axes")
     axes = []
     for axis, (before, scale) in enumerate(zip(shape, scales, strict=True)):
         extent = None if isinstance(before, Poly) else int(before)
+        if scale is not None and not scale >= 0:
+            return Decline(f"scale {scale:g} is negative")
         if scale is None:
             return Decline(f"axis {axis} is resized from {before} to {sizes[axis] if sizes else '?'}, no constant ratio")
         if sizes is not None and extent is not None and not isinstance(sizes[axis], Poly):
             after: int | None = int(sizes[axis])
         else:
             after = None if extent is None else output_size(extent, scale)
+        if max(extent or 0, after or 0) > MAX_EXTENT:
+            return Decline(f"axis {axis} has {max(extent or 0, after or 0)} positions")
         axes.append(Axis(extent, after, scale))
     return tuple(axes)
 

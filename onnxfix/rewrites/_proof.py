@@ -76,6 +76,8 @@ def _proven(driver: Driver, state: State) -> tuple[Proof | None, OnnxfixError | 
                 proof = replace(second, note="; ".join(filter(None, (second.note, note))))
     except CannotRunError as error:
         return None, error
+    except MemoryError:
+        return None, CannotRunError("the values take more memory than there is")
     return proof, None if proof.passed else OnnxfixError("the rewritten model gives other results")
 
 

@@ -6,7 +6,8 @@ only fed it goes. The rules hold for all values of the dynamic dimensions:
 - Reshape: an entry equal to the data's dimension at the same place becomes 0, then one other unknown entry -1 (a tensor with no
   elements excepted, where -1 has no meaning).
 - Resize: sizes that are the same whole multiple of the data's for every value become scales.
-- Slice: an end equal to the dimension becomes "to the end", a bound `dim - k` becomes -k.
+- Slice: an end equal to the dimension becomes "to the end", a bound `dim - k` becomes -k. Where the dimension is below k that means
+  another element: `dim - k` counts from the end a second time, -k stops at the front. Up to k = 2 both stop there.
 - all others: only plain numbers.
 """
 
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from onnxfix.targets import Target
 
 TO_THE_END = 2**31 - 1
+# The largest k for which the bounds `dim - k` and -k are the same at every size, with a positive step.
+SAFE_BEYOND = 2
 # The inputs of an operator that are parameters rather than data.
 PARAMETERS = {
     "BatchNormalization": (1, 2, 3, 4),
@@ -106,6 +109,8 @@ def _fold(end: Region, facts: ScopeFacts, slot: int) -> Decline | None:
         if end.proto.op_type in ("Resize", "Upsample")
         else _LABELS.get((end.proto.op_type, slot), f"input{slot}")
     )
+    if not facts.dtype(name):
+        return Decline(f"the element type of {label} is unknown")
     numbers = constant_value(facts, name) if facts.is_constant(name) else facts.numbers(name)
     if numbers is not None:
         end.set_input(slot, label, numbers.astype(onnx.helper.tensor_dtype_to_np_dtype(facts.dtype(name))))
@@ -184,16 +189,21 @@ def _fold_sizes(end: Region, entries: list[Number], shape: tuple[Number, ...]) -
 def _fold_bound(
     end: Region, facts: ScopeFacts, slot: int, label: str, entries: list[Number], shape: tuple[Number, ...]
 ) -> Decline | None:
-    axes = facts.numbers(end.proto.input[3]) if len(end.proto.input) > 3 else np.arange(len(entries))
-    if axes is None:
-        return Decline("the axes are computed at run time")
+    inputs = end.proto.input
+    axes = facts.numbers(inputs[3]) if len(inputs) > 3 and inputs[3] else np.arange(len(entries))
+    steps = facts.numbers(inputs[4]) if len(inputs) > 4 and inputs[4] else np.ones(len(entries), int)
+    if axes is None or steps is None:
+        return Decline("the axes or steps are computed at run time")
     bounds = []
-    for entry, axis in zip(entries, axes, strict=True):
-        beyond = entry - shape[int(axis)] if isinstance(entry, Poly) else None
+    for entry, axis, step in zip(entries, axes, steps, strict=True):
+        dim = shape[int(axis)]
+        beyond = entry - dim if isinstance(entry, Poly) else None
         if not isinstance(entry, Poly):
             bounds.append(int(entry))
         elif beyond is None or isinstance(beyond, Poly) or (beyond >= 0 and slot == 1):
             return Decline(f"{label} depends on dynamic dimensions: {_show(entries)}")
+        elif -beyond > max(facts.smallest(dim), SAFE_BEYOND if step > 0 else 0):
+            return Decline(f"{label} {entry} is another element where the dimension is below {-beyond}")
         else:
             bounds.append(int(beyond) if beyond < 0 else TO_THE_END)
     end.set_input(slot, label, np.array(bounds, np.int64))

@@ -23,7 +23,9 @@ def list_initializers(model: onnx.ModelProto, facts: Facts) -> Decline | None:
     for tensor in model.graph.initializer:
         if tensor.name not in listed:
             model.graph.input.append(onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, list(tensor.dims)))
-    newer = model.functions or model.training_info or model.graph.quantization_annotation
+    # IR 3 would want a subgraph's tensors among its inputs, and a branch of If has none
+    inner = any(scope.initializers or scope.sparse_initializers for scope in facts.view.scopes if scope.parent is not None)
+    newer = model.functions or model.training_info or model.graph.quantization_annotation or inner
     if model.ir_version > LISTING_IR and not newer:
         model.ir_version = LISTING_IR
     return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 # Multiples of 32 first, since encoders that halve their input five times need them; then sizes that are not.
 _SIZES = (64, 96, 32, 128, 48, 80, 40, 56)
+# Small and odd ones, where bounds and paddings meet the other end; most models refuse some of them.
+_ODD_SIZES = (5, 3, 7, 1)
 # Sizes for every symbol alike, tried when the model refuses the others: it may add or multiply two of its inputs.
 _COMMON_SIZES = (64, 32, 128, 224, 256, 512, 16, 8, 4, 2, 1)
 _BATCHES = (1, 2, 3)
@@ -30,10 +32,12 @@ class Binding:
     Attributes:
         dims: the size of each symbolic dimension by name; one without a name is called `input[axis]`.
         shapes: the shape of each input that this gives.
+        optional: whether it is nothing to tell if the model refuses it.
     """
 
     dims: Mapping[str, int]
     shapes: Mapping[str, tuple[int, ...]]
+    optional: bool = False
 
 
 def symbolic_shapes(
@@ -102,7 +106,8 @@ def _bind(known: Mapping[str, list[int | str]], dims: Mapping[str, int]) -> Bind
 def bindings(model: onnx.ModelProto, samples: int, shapes: Mapping[str, tuple[int, ...]] | None = None) -> Iterator[Binding]:
     """Bindings to try, in order: `samples` that differ, then more for a model that refuses some of them.
 
-    Symbols of the same name have the same size. The first axis of an input with others is taken for the batch.
+    Behind each of the first comes an optional one of small odd sizes, so that a model that takes them has them as every second
+    sample. Symbols of the same name have the same size. The first axis of an input with others is taken for the batch.
     Without symbols there is one binding, given `samples` times.
 
     Raises:
@@ -128,12 +133,17 @@ def bindings(model: onnx.ModelProto, samples: int, shapes: Mapping[str, tuple[in
         yield from [limited({})] * samples
         return
     for sample in range(samples):
-        yield limited(
-            {
-                d: _BATCHES[sample % len(_BATCHES)] if d in batches else _SIZES[(sample + index) % len(_SIZES)]
-                for index, d in enumerate(free)
-            }
-        )
+        for sizes in (_SIZES, _ODD_SIZES):
+            binding = limited(
+                {
+                    d: _BATCHES[sample % len(_BATCHES)] if d in batches else sizes[(sample + index) % len(sizes)]
+                    for index, d in enumerate(free)
+                }
+            )
+            if sizes is _SIZES:
+                yield binding
+            elif sample < len(_ODD_SIZES) and not batches.issuperset(free):
+                yield replace(binding, optional=True)
     for size in _COMMON_SIZES:
         yield limited({d: 1 if d in batches else size for d in free})
     yield limited(dict.fromkeys(free, 1))

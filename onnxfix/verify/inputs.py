@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,9 +12,10 @@ import onnx
 from onnx import helper
 
 from onnxfix.verify.graph import all_nodes, initializer_names, real_inputs
+from onnxfix.verify.run import CannotRunError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from onnxfix.verify.aten import Array
     from onnxfix.verify.bindings import Binding
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 # Operators whose output holds the same numbers as their first input: what holds for one holds for the other.
 _PASS_ON = frozenset({"Identity", "Cast", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Expand", "Slice"})
 _SMALL = 4
+# 2 GiB of the float64 that random numbers are drawn in.
+MAX_ELEMENTS = 1 << 28
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +67,12 @@ def style_of(sample: int) -> Style:
     return _STYLES[sample % len(_STYLES)]
 
 
+def check_size(name: str, shape: Sequence[int]) -> None:
+    """Raise CannotRunError where values of that shape are more than a proof can hold."""
+    if math.prod(shape) > MAX_ELEMENTS:
+        raise CannotRunError(f"{name} of shape {'x'.join(map(str, shape))} is too large to make values for")
+
+
 def make_inputs(model: onnx.ModelProto, binding: Binding, seed: int, sample: int) -> dict[str, Array]:
     """Values for every input that is no initializer.
 
@@ -75,6 +85,9 @@ def make_inputs(model: onnx.ModelProto, binding: Binding, seed: int, sample: int
         seed: any integer from 0 on.
         sample: the number of the sample; floats are standard normal, a ramp, edge cases (zeros, large and small
             magnitudes), uniform in [0, 1), and normal of standard deviation 10, in turn.
+
+    Raises:
+        CannotRunError: an input is too large.
     """
     ranges = _Ranges(model, binding)
     feeds: dict[str, Array] = {}
@@ -82,6 +95,7 @@ def make_inputs(model: onnx.ModelProto, binding: Binding, seed: int, sample: int
         rng = np.random.default_rng([seed, sample, zlib.crc32(value.name.encode())])
         elem_type = value.type.tensor_type.elem_type
         shape = binding.shapes[value.name]
+        check_size(value.name, shape)
         if elem_type == onnx.TensorProto.STRING:
             feeds[value.name] = rng.integers(0, _SMALL, shape).astype(str).astype(object)
             continue

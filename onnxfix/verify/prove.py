@@ -107,7 +107,8 @@ def prove(
 ) -> Proof:
     """Run both models on `samples` inputs and compare their outputs by name.
 
-    Sizes that the first model refuses are passed over for others. Where only the second refuses an input, it fails.
+    Sizes that the first model refuses are passed over for others. Where only the second refuses an input, or onnxruntime the
+    second model as a whole, it fails.
 
     Args:
         before: the model that says what is right.
@@ -126,7 +127,7 @@ def prove(
         progress: called with the samples done and their number.
 
     Raises:
-        CannotRunError: one of the models cannot be run, or the first refuses every input.
+        CannotRunError: the first model cannot be run, or refuses every input.
         UsageError: shapes or inputs that do not fit the first model.
         ModelError: a model is too large to run, or its external data is missing.
     """
@@ -134,7 +135,10 @@ def prove(
     if different:
         return Proof(0, seed, (), (), exact, rtol, atol, passed=False, note=different, kind="structure")
     first = Runner(before, base_dir)
-    second = Runner(after, base_dir if after_base_dir is None else after_base_dir)
+    try:
+        second = Runner(after, base_dir if after_base_dir is None else after_base_dir)
+    except CannotRunError as error:
+        return Proof(0, seed, (), (), exact, rtol, atol, passed=False, note=f"only the first model runs: {one_line(error)}")
     total = 1 if inputs is not None else samples
     worst: dict[str, OutputProof] = {}
     used: list[Mapping[str, int]] = []
@@ -158,6 +162,8 @@ def prove(
                 second.use_reference("as the first model")
         try:
             got = second.run(sample.feeds)
+            if second.rejected and not first.by_reference:
+                raise RunRefusedError(second.rejected)
         except RunRefusedError as error:
             text = f"the second model does not run: {one_line(error)}"
             results = [failure(name, text, _dtype(value), np.shape(value)) for name, value in sample.before.items()]
@@ -347,6 +353,8 @@ def _accepted(
         try:
             return _Sample(binding, feeds, runner.run(feeds))
         except RunRefusedError as error:
+            if binding.optional:
+                return None
             sizes = ", ".join(f"{name}={size}" for name, size in binding.dims.items())
             refusals.append(f"{sizes}: {one_line(error)}" if sizes else one_line(error))
             return None

@@ -16,6 +16,7 @@ import onnx
 from onnxfix.model.opsets import domain_of
 from onnxfix.verify.compare import OutputProof, compare
 from onnxfix.verify.graph import RANDOM, all_nodes, initializer_names, reads, real_inputs
+from onnxfix.verify.inputs import check_size
 from onnxfix.verify.prove import Proof
 from onnxfix.verify.regions import Region, changed_values, region_of
 from onnxfix.verify.run import CannotRunError, Runner, brief
@@ -64,6 +65,9 @@ def prove_regions(
     ends = [region_of(model, wanted, common) for model in (before, after)]
     described = {name: describe(name) for name in dict.fromkeys((*ends[0][1], *ends[1][1]))}
     unknown = sorted(name for name, found in described.items() if found is None)
+    for name, found in described.items():
+        if found is not None:
+            check_size(name, found[1])
     if unknown:
         text = f"the model runs nowhere ({reason}), nor do its changed nodes alone: the shape of {unknown[0]} is not known"
         raise CannotRunError(text, detail=detail, other_inputs=why is not None and why.other_inputs)
@@ -73,7 +77,10 @@ def prove_regions(
         values = {name: _values(rng, *found) for name, found in described.items() if found is not None}
         models = zip(ends, (before, after), strict=True)
         try:
-            expected, got = (Region(*end, wanted, model, values, Runner, base_dir).run(values) for end, model in models)
+            old, new = (Region(*end, wanted, model, values, Runner, base_dir) for end, model in models)
+            expected, got = old.run(values), new.run(values)
+            if new.rejected and not old.rejected:
+                raise CannotRunError(new.rejected)
         except CannotRunError as error:
             own = brief(str(error))
             text = f"the model runs nowhere ({reason}), nor do its changed nodes alone" + (f" ({own})" if own != reason else "")

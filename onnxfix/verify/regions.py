@@ -246,6 +246,11 @@ class Region:
         cut.graph.output.extend(onnx.ValueInfoProto(name=renamed.get(name, name)) for name in names)
         self._runner = runner(cut, base_dir)
 
+    @property
+    def rejected(self) -> str:
+        """Why onnxruntime refuses the nodes themselves; empty where it does not."""
+        return self._runner.rejected
+
     def run(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """What the nodes make of `values`, by the plain names."""
         got = self._runner.run({name: values[name] for name in self.inputs})

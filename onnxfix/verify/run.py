@@ -59,6 +59,10 @@ class _LoadError(Exception):
     """An engine cannot load the model; another may."""
 
 
+class _InvalidError(_LoadError):
+    """onnxruntime refuses the model itself, rather than lack a kernel for it."""
+
+
 class _Engine(Protocol):
     def run(self, feeds: Mapping[str, Array]) -> dict[str, Any]: ...
 
@@ -111,9 +115,11 @@ class _Session:
             options.add_session_config_entry("session.model_external_initializers_file_folder_path", folder)
         data = _serialize(model)
         try:
-            self._session = ort.InferenceSession(data, options, providers=["CPUExecutionProvider"])
+            # Its fallback prints on standard output and would only try the same provider again.
+            self._session = ort.InferenceSession(data, options, providers=["CPUExecutionProvider"], enable_fallback=0)
         except Exception as error:  # onnxruntime's errors share no base class but Exception
-            raise _LoadError(f"onnxruntime: {one_line(error)}") from None
+            kind = _LoadError if type(error).__name__ == "NotImplemented" else _InvalidError
+            raise kind(f"onnxruntime: {one_line(error)}") from None
         self._inputs = {value.name for value in self._session.get_inputs()}
         self._outputs = [value.name for value in self._session.get_outputs()]
         self._run_options = ort.RunOptions()
@@ -257,6 +263,8 @@ class _Staged:
 class Runner:
     """Runs one model many times.
 
+    `note` says how where it is not onnxruntime, `rejected` why where onnxruntime refuses the model itself.
+
     Args:
         model: the model; it is never changed.
         base_dir: the folder that the model's external data lies in, None where it has none.
@@ -271,6 +279,7 @@ class Runner:
         self._base_dir = base_dir
         self.note = ""
         self.why_reference = ""
+        self.rejected = ""
         self._input_names = [value.name for value in real_inputs(model.graph)]
         if base_dir is not None:
             check_external(model, base_dir)
@@ -289,7 +298,7 @@ class Runner:
         try:
             return self._engine.run(feeds)
         except _LoadError as error:  # stages are loaded when first run
-            self._engine = self._reference(str(error))
+            self._engine = self._fall_back(error)
             return self._engine.run(feeds)
 
     @property
@@ -321,7 +330,12 @@ class Runner:
         try:
             return _Staged(model, self._base_dir) if main else _Session(model, self._base_dir)
         except _LoadError as error:
-            return self._reference(str(error))
+            return self._fall_back(error)
+
+    def _fall_back(self, error: _LoadError) -> _Engine:
+        if isinstance(error, _InvalidError):
+            self.rejected = str(error)
+        return self._reference(str(error))
 
     def _reference(self, why: str) -> _Engine:
         try:

@@ -1,5 +1,7 @@
 """Bad input: one clear line, the right exit code, no traceback, and the input as it was."""
 
+import os
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,7 @@ import onnx.numpy_helper
 import onnx.parser
 import pytest
 
-from .conftest import CLEAN, CYCLE, digest, save
+from .conftest import CLEAN, CYCLE, FakeApi, digest, save
 from .test_lint import POINTER
 from .test_repair import with_external_data
 
@@ -131,6 +133,113 @@ def test_unwritable_outputs_leave_everything_as_it_was(run: Any, folder: Path) -
         assert result.err.count("\n") == 1
     assert sorted(path.name for path in folder.iterdir()) == [".git", "file", "m.onnx"]
     assert digest(folder / "m.onnx") == before
+
+
+@pytest.mark.parametrize(
+    "arguments", [("repair", "-o"), ("lint", "-o"), ("repair", "-o", "out.onnx", "--report")], ids=["repair", "lint", "report"]
+)
+@pytest.mark.parametrize("kind", ["pipe", "link to a pipe", "loop", "long name"])
+def test_an_output_that_is_no_file_is_refused_before_any_work(
+    run: Any, folder: Path, fake_api: FakeApi, arguments: tuple[str, ...], kind: str
+) -> None:
+    save(folder / "m.onnx")
+    os.mkfifo(folder / "pipe")
+    (folder / "link to a pipe").symlink_to("pipe")
+    (folder / "loop").symlink_to("loop")
+    command, *options = arguments
+    result = run(command, "-t", "trt5.1", "m.onnx", *options, kind if kind != "long name" else 300 * "n")
+    assert result.code == 2
+    assert "cannot be written" in result.err
+    assert result.err.count("\n") == 1
+    assert not fake_api.calls
+    assert (folder / "pipe").is_fifo()
+    assert sorted(path.name for path in folder.iterdir()) == [".git", "link to a pipe", "loop", "m.onnx", "pipe"]
+
+
+@pytest.mark.parametrize("output", ["./e.onnx", "weights.bin", "onnxfix.toml"])
+def test_a_report_of_lint_does_not_replace_what_lint_reads(run: Any, folder: Path, fake_api: FakeApi, output: str) -> None:
+    with_external_data(folder / "e.onnx")
+    (folder / "onnxfix.toml").write_text("")
+    before = digest(folder / output)
+    result = run("lint", "-t", "trt5.1", "e.onnx", "-o", output)
+    assert result.code == 2
+    assert result.err == f"error: {output}: is a file that this run reads or writes itself; write the report to another\n"
+    assert digest(folder / output) == before
+    assert not fake_api.calls
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("repair", "-t", "trt5.1", "", "--in-place"),
+        ("repair", "-t", "trt5.1", "m.onnx", "-o", ""),
+        ("repair", "-t", "trt5.1", "m.onnx", "--report", ""),
+        ("repair", "-t", "trt5.1", "m.onnx", "--inputs", ""),
+        ("lint", ""),
+        ("lint", "m.onnx", ""),
+        ("lint", "m.onnx", "-o", ""),
+        ("targets", "--for", ""),
+        ("verify", "m.onnx", ""),
+        ("build", ""),
+        ("build", "m.onnx", "-o", ""),
+    ],
+)
+def test_an_empty_path_is_not_the_current_folder(run: Any, folder: Path, fake_api: FakeApi, arguments: tuple[str, ...]) -> None:
+    save(folder / "m.onnx")
+    result = run(*arguments)
+    assert result.code == 2
+    assert "empty path" in result.err
+    assert result.err.count("\n") == 1
+    assert not fake_api.calls
+    assert sorted(path.name for path in folder.iterdir()) == [".git", "m.onnx"]
+
+
+@pytest.mark.parametrize("command", ["lint", "repair"])
+def test_a_name_that_is_too_long_is_an_error_of_its_own_file(run: Any, folder: Path, fake_api: FakeApi, command: str) -> None:
+    save(folder / "m.onnx")
+    result = run(command, "-t", "trt5.1", 300 * "n", "m.onnx")
+    assert result.code == 2
+    assert result.err == f"error: {300 * 'n'}: cannot be read: File name too long\n"
+    assert "m.onnx" in result.out
+
+
+@pytest.mark.parametrize("location", [300 * "n", "zero\0byte"])
+def test_external_data_whose_name_no_file_can_have(run: Any, folder: Path, location: str) -> None:
+    with_external_data(folder / "e.onnx")
+    proto = onnx.load(folder / "e.onnx", load_external_data=False)
+    proto.graph.initializer[0].external_data[0].value = location
+    (folder / "e.onnx").write_bytes(proto.SerializeToString())
+    assert run("lint", "-t", "trt5.1", "e.onnx").code in (0, 1)
+    result = run("repair", "-t", "trt5.1", "e.onnx", "--report", "report.json")
+    assert result.code == 2
+    assert "external data" in result.err
+    assert "internal error" not in result.err
+    assert result.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ["one.npy", "text.npz", "broken.npz", "text"])
+def test_inputs_that_are_no_named_arrays(run: Any, folder: Path, name: str) -> None:
+    save(folder / "m.onnx")
+    np.save(folder / "one.npy", np.zeros(3))
+    with zipfile.ZipFile(folder / "text.npz", "w") as archive:
+        archive.writestr("x", "no array")
+    (folder / "broken.npz").write_bytes((folder / "text.npz").read_bytes()[:40])
+    (folder / "text").write_text("no array")
+    result = run("repair", "-t", "trt5.1", "m.onnx", "--inputs", name)
+    assert result.code == 2
+    assert result.err.startswith(f"error: {name}: ")
+    assert "internal error" not in result.err
+
+
+def test_a_file_whose_name_has_control_characters_is_named_once(run: Any, folder: Path) -> None:
+    assert run("lint", "-t", "trt5.1", "a\nb.onnx").err == "error: a\\nb.onnx: no such file\n"
+
+
+def test_a_name_of_full_length_can_be_written(run: Any, folder: Path, fake_api: FakeApi) -> None:
+    save(folder / "m.onnx")
+    name = 255 * "n"
+    assert run("repair", "-t", "trt5.1", "m.onnx", "-o", name).code == 0
+    assert (folder / name).is_file()
 
 
 def test_names_with_control_characters_stay_on_their_line(run: Any, folder: Path) -> None:

@@ -100,3 +100,24 @@ def test_a_setting_that_is_no_toml_shows_how_to_write_it(folder: Path) -> None:
 def test_a_missing_file_is_named(folder: Path) -> None:
     with pytest.raises(UsageError, match=r"nowhere.toml: no such file"):
         load(folder, "nowhere.toml")
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"), [("folder", "Is a directory"), ("loop", "Too many levels"), ("dangling", "no such file")]
+)
+def test_an_onnxfix_toml_that_is_no_file_is_not_passed_over(folder: Path, kind: str, said: str) -> None:
+    own = folder / "onnxfix.toml"
+    if kind == "folder":
+        own.mkdir()
+    else:
+        own.symlink_to("onnxfix.toml" if kind == "loop" else "nowhere")
+    with pytest.raises(UsageError, match=rf"onnxfix\.toml: .*{said}"):
+        load(folder)
+
+
+def test_a_pyproject_whose_tool_is_no_table_is_an_error(folder: Path) -> None:
+    (folder / "pyproject.toml").write_text("tool = 3")
+    with pytest.raises(UsageError, match=r"pyproject\.toml: tool: must be a table"):
+        load(folder)
+    with pytest.raises(UsageError, match="must be a table"):
+        load(folder, str(folder / "pyproject.toml"))

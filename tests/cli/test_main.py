@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -127,6 +128,76 @@ def test_interruption_exits_with_130(run: Any, folder: Path, fake_api: FakeApi) 
     fake_api.lint_model = interrupted  # type: ignore[method-assign,assignment]
     save(folder / "m.onnx")
     assert run("lint", "-t", "trt5.1", "m.onnx").code == 130
+
+
+def test_an_interruption_that_became_another_error_is_no_error(run: Any, folder: Path, fake_api: FakeApi) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+        except KeyboardInterrupt:
+            raise ImportError("numpy could not be imported") from None
+
+    fake_api.lint_model = interrupted  # type: ignore[method-assign,assignment]
+    save(folder / "m.onnx")
+    for arguments in (["lint", "-t", "trt5.1", "m.onnx"], ["targets", "--for", "m.onnx"]):
+        result = run(*arguments)
+        assert (result.code, result.err.strip()) == (130, "interrupted")
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.parametrize("module", ["click", "onnxfix.cli", "onnxfix.errors"])
+def test_an_interruption_of_the_first_imports_is_quiet(folder: Path, module: str) -> None:
+    script = f"""
+import os, signal, sys
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Finder())
+from onnxfix.__main__ import main
+sys.exit(main(["rules"]))
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="redirections of a POSIX shell")
+@pytest.mark.parametrize(
+    ("redirection", "said"),
+    [
+        ("<&-", "<stdin>: standard input is closed"),
+        (">&-", "standard output is closed"),
+        (">&- <&-", "standard output is closed"),
+        ("2>&-", ""),
+    ],
+)
+def test_closed_streams(folder: Path, redirection: str, said: str) -> None:
+    script = f'"{sys.executable}" -m onnxfix lint - {redirection}'
+    done = subprocess.run(["bash", "-c", script], input="", capture_output=True, text=True, check=False, cwd=folder)
+    assert done.returncode == 2
+    errors = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    assert errors == ([f"error: {said}"] if said else [])
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
+@pytest.mark.parametrize("arguments", [["rules"], ["rules", "-f", "json"], ["lint", "-t", "trt5.1", "m.onnx"], ["--help"]])
+def test_standard_output_that_cannot_be_written_is_an_error(folder: Path, arguments: list[str]) -> None:
+    import resource
+
+    save(folder / "m.onnx")
+    with (folder / "out").open("w") as out:
+        command = [sys.executable, "-m", "onnxfix", *arguments]
+        done = subprocess.run(
+            command,
+            stdout=out,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)),
+        )
+    assert (done.returncode, done.stderr) == (2, "error: standard output cannot be written: File too large\n")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="pipes end differently elsewhere")

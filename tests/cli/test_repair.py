@@ -127,6 +127,81 @@ def test_an_output_that_is_another_input_or_external_data_is_refused(run: Any, m
     assert digest(folder / "out" / "m.onnx") == other
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [("a/e.onnx", "-o", "out/weights.bin"), ("a/e.onnx", "weights.bin", "-o", "out"), ("weights.bin", "a/e.onnx", "-o", "new")],
+)
+def test_an_output_in_the_place_of_copied_external_data_is_refused(
+    run: Any, folder: Path, fake_api: FakeApi, arguments: tuple[str, ...]
+) -> None:
+    for name in ("a", "out"):
+        (folder / name).mkdir()
+    with_external_data(folder / "a" / "e.onnx")
+    save(folder / "weights.bin")
+    result = repair(run, *arguments)
+    assert result.code == 2
+    assert "is where the external data of a/e.onnx lies or goes" in result.err
+    assert not (folder / arguments[-1] / "e.onnx").exists()
+
+
+@pytest.mark.parametrize("kind", ["file", "pipe"])
+def test_external_data_that_cannot_be_copied_is_an_error(run: Any, folder: Path, fake_api: FakeApi, kind: str) -> None:
+    with_external_data(folder / "e.onnx")
+    proto = onnx.load(folder / "e.onnx", load_external_data=False)
+    proto.graph.initializer[0].external_data[0].value = "sub/weights.bin"
+    (folder / "e.onnx").write_bytes(proto.SerializeToString())
+    for name in ("sub", "out"):
+        (folder / name).mkdir()
+    (folder / "sub" / "weights.bin").write_bytes(b"")
+    if kind == "file":
+        (folder / "out" / "sub").write_bytes(b"")
+    else:
+        (folder / "out" / "sub").mkdir()
+        os.mkfifo(folder / "out" / "sub" / "weights.bin")
+    result = repair(run, "e.onnx", "-o", "out")
+    assert result.code == 2
+    assert result.err.startswith("error: out/sub/weights.bin: ")
+    assert not (folder / "out" / "e.onnx").exists()
+
+
+@pytest.mark.parametrize(
+    ("report", "options"),
+    [
+        ("./e.onnx", []),
+        ("hard.onnx", ["--dry-run"]),
+        ("weights.bin", []),
+        ("link", []),
+        ("e.fixed.onnx", []),
+        ("out/e.onnx", ["-o", "out/"]),
+        ("out/weights.bin", ["-o", "out/"]),
+        ("e.onnx.bak", ["--in-place"]),
+        ("in.npz", ["--inputs", "in.npz"]),
+        ("onnxfix.toml", []),
+        ("nowhere/report.json", []),
+    ],
+)
+def test_a_report_in_the_place_of_another_file_is_refused_before_any_work(
+    run: Any, folder: Path, fake_api: FakeApi, report: str, options: list[str]
+) -> None:
+    with_external_data(folder / "e.onnx")
+    os.link(folder / "e.onnx", folder / "hard.onnx")
+    (folder / "link").symlink_to("weights.bin")
+    (folder / "onnxfix.toml").write_text("")
+    np.savez(folder / "in.npz", x=np.zeros(4, np.float32))
+    before = {name: digest(folder / name) for name in files(folder)}
+    result = repair(run, "e.onnx", "--report", report, *options)
+    assert result.code == 2
+    assert result.err.startswith(f"error: {report}: ")
+    assert result.err.count("\n") == 1
+    assert not fake_api.calls
+    assert {name: digest(folder / name) for name in files(folder)} == before
+
+
+def test_a_report_may_stand_beside_the_models_in_a_new_folder(run: Any, model: Path) -> None:
+    assert repair(run, "m.onnx", "-o", "out/", "--report", "out/report.json").code == 0
+    assert files(model.parent) == {"m.onnx", "out/m.onnx", "out/report.json"}
+
+
 @pytest.mark.parametrize("option", ["--diff", "--dry-run"])
 def test_diff_and_dry_run_write_nothing_and_exit_with_1_where_something_would_change(
     run: Any, model: Path, fake_api: FakeApi, option: str

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from onnxfix.report.console import escape, plain
+from onnxfix.errors import escape
+from onnxfix.report.console import plain
 from onnxfix.report.repair_text import repair_lines
 from onnxfix.report.text import View, concise_lines, grouped_lines, lint_lines, statistics_lines
 from onnxfix.results import AppliedFix, DeclinedFix, Fidelity, LintReport, RepairReport

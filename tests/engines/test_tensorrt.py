@@ -1,5 +1,10 @@
 """TensorRT proper, against a stand-in for its module; nothing here was run on a GPU."""
 
+import os
+
+import numpy as np
+import onnx
+import onnx.numpy_helper
 import pytest
 
 from onnxfix import engines
@@ -76,3 +81,21 @@ def test_a_driver_that_does_not_work_is_a_missing_tool(save, tensorrt):
     with pytest.raises(MissingToolError, match=r"TensorRT cannot be used here: .*nullptr") as caught:
         engines.parse(save(MODEL), "tensorrt")
     assert caught.value.exit_code == 4
+
+
+def test_an_engine_does_not_replace_a_device_or_pipe(save, tmp_path):
+    path, pipe = save(MODEL), tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(UsageError, match="device, pipe or socket"):
+        engines.build(path, pipe)
+    assert pipe.is_fifo()
+
+
+def test_an_engine_does_not_replace_the_external_data(save, tmp_path):
+    path = save(MODEL)
+    proto = onnx.load(path)
+    proto.graph.initializer.append(onnx.numpy_helper.from_array(np.zeros(4, np.float32), "w"))
+    onnx.save(proto, path, save_as_external_data=True, location="weights.bin", size_threshold=0)
+    with pytest.raises(UsageError, match="external data"):
+        engines.build(path, tmp_path / "weights.bin")
+    assert (tmp_path / "weights.bin").read_bytes() == bytes(16)

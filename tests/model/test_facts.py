@@ -346,3 +346,33 @@ class TestTroubles:
     )
     def test_nodes_that_are_no_valid_onnx_raise_nothing(self, body: str) -> None:
         main(f"{HEAD} g (float[n,3] x) => (float[p,q] y) {{ {body} }}")
+
+
+def test_constants_along_a_chain_of_any_length() -> None:
+    nodes = [onnx.helper.make_node("Exp" if not n else "Neg", [f"v{n}"], [f"v{n + 1}"]) for n in range(1500)]
+    start = onnx.helper.make_tensor("v0", onnx.TensorProto.FLOAT, [1], [0.0])
+    output = onnx.helper.make_tensor_value_info("v1500", onnx.TensorProto.FLOAT, [1])
+    graph = onnx.helper.make_graph(nodes, "g", [], [output], [start])
+    _, facts = facts_of(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 11)]))
+    array = facts.constant("v1500")
+    assert array is not None
+    assert array.tolist() == [-1.0]
+
+
+@pytest.mark.parametrize("sizes", ["-1, 2", "9223372036854775807, 9223372036854775807"])
+def test_a_filled_tensor_of_impossible_shape_is_not_known(sizes: str) -> None:
+    text = (
+        f'<ir_version: 8, opset_import: ["" : 11]> g () => (float[a, b] y) <int64[2] s = {{{sizes}}}> {{ y = ConstantOfShape (s) }}'
+    )
+    _, facts = facts_of(onnx.parser.parse_model(text))
+    assert facts.numbers("y") is None
+
+
+def test_what_no_int64_holds_is_not_known() -> None:
+    text = '<ir_version: 8, opset_import: ["" : 11]> g (uint64[1] x) => (uint64[1] y) { y = Add (x, k) }'
+    model = onnx.parser.parse_model(text)
+    model.graph.initializer.append(onnx.numpy_helper.from_array(np.array([2**63 + 1], np.uint64), "k"))
+    _, facts = facts_of(model)
+    assert facts.numbers("k") is None
+    head = '<ir_version: 8, opset_import: ["" : 11]> g (float[9223372036854775807, 3] x) => (y) '
+    facts_of(onnx.parser.parse_model(head + "{ z = Flatten <axis = 2> (x)  y = Relu (z) }"))

@@ -108,6 +108,11 @@ class TestReading:
         path.chmod(0)
         assert "cannot be read: Permission denied" in complaint(path)
 
+    def test_the_text_of_an_error_is_one_line_without_control_characters(self, tmp_path: Path) -> None:
+        with pytest.raises(ModelError) as caught:
+            load_model(tmp_path / "a\nb\x1b[31m.onnx")
+        assert str(caught.value) == f"{tmp_path}/a\\nb\\x1b[31m.onnx: no such file"
+
 
 class TestExternalData:
     @pytest.mark.parametrize("location", ["../w.bin", "/etc/passwd", "a/../../w.bin", "link.bin", "sub/link"])
@@ -215,10 +220,10 @@ class TestWriting:
         assert os.listdir(tmp_path) == ["m.onnx"]
 
     def test_a_folder_that_is_not_there_and_a_folder_in_the_files_place(self, tmp_path: Path) -> None:
-        with pytest.raises(UsageError, match=r"m\.onnx: cannot be written: No such file or directory"):
+        with pytest.raises(UsageError, match=r"m\.onnx: cannot be written: there is no folder"):
             write_bytes(tmp_path / "none" / "m.onnx", b"data")
         (tmp_path / "m.onnx").mkdir()
-        with pytest.raises(UsageError, match="cannot be written: Is a directory"):
+        with pytest.raises(UsageError, match="it is a folder"):
             write_bytes(tmp_path / "m.onnx", b"data")
         assert os.listdir(tmp_path) == ["m.onnx"]
 

@@ -198,3 +198,25 @@ def test_a_zero_that_means_zero_is_not_written_for_a_dimension_to_copy() -> None
 def test_sizes_of_some_axes_are_left() -> None:
     text = "(float[a, b, c, d] y)" + I + ("{ [node] s = Shape (x)  t = Mul (s, two)  y = Resize <axes = [0, 1, 3, 2]> (x, , , t) }")
     assert "some axes only" in str(ask(parse(HEAD.replace(": 13", ": 18") + text), "fold_parameter"))
+
+
+def cropped(start: str, end: str, more: str = "") -> str:
+    bounds = "<int64[1] i0 = {0}, int64[1] i1 = {1}, int64[1] i2 = {2}, int64[1] i5 = {5}, int64[1] m1 = {-1}, int64[1] top = {99}>"
+    return (
+        HEAD
+        + f"(float[a, b, c, d] y) {bounds} {{ s = Shape (x)  hh = Gather (s, i2)  h1 = Sub (hh, i1)  h2 = Sub (hh, i2)"
+        + f"  h5 = Sub (hh, i5)  [node] y = Slice (x, {start}, {end}, i2{more}) }}"
+    )
+
+
+@pytest.mark.parametrize(("start", "end"), [("h5", "top"), ("i0", "h5"), ("top", "h2")])
+def test_a_bound_before_the_front_of_a_small_dimension_stays_computed(start: str, end: str) -> None:
+    """At h = 3, `x[h-5:]` is `x[-2:]`, one row, and `x[-5:]` all three."""
+    answer = ask(parse(cropped(start, end, ", m1" if start == "top" else "")), "fold_parameter", node="node")
+    assert isinstance(answer, str)
+    assert "is another element where the dimension is below" in answer
+
+
+@pytest.mark.parametrize(("start", "end"), [("h1", "top"), ("h2", "top"), ("i0", "h1"), ("i0", "h2"), ("i2", "h2"), ("h2", "h1")])
+def test_bounds_up_to_two_before_the_end_are_the_same_at_every_size(start: str, end: str) -> None:
+    assert equal_on(cropped(start, end), *((1, 3, size, 2) for size in (1, 2, 3, 4, 7)))[-1] == "Slice"

@@ -1,5 +1,6 @@
 """Initializers listed as inputs, as IR 3 wants: nothing else about the model changes."""
 
+import numpy as np
 import onnx
 import pytest
 
@@ -45,6 +46,20 @@ def test_the_ir_version_stays_where_the_model_needs_a_newer_one() -> None:
     assert report.status == "repaired"
     assert result is not None
     assert result.ir_version == 8
+
+
+def test_the_ir_version_stays_where_a_subgraph_stores_tensors() -> None:
+    text = """<ir_version: 8, opset_import: ["" : 9]> g (float[2] x, bool c) => (float[2] y) <float[2] w = {1, 2}> {
+        z = Mul (x, w)
+        y = If (c) <then_branch = t () => (float[2] a) <float[2] v = {3, 4}> { a = Mul (z, v) },
+                    else_branch = e () => (float[2] b) { b = Identity (z) }>
+    }"""
+    model = parse(text)
+    assert list_initializers(model, Facts(ModelView(model))) is None
+    assert model.ir_version == 8
+    assert [value.name for value in model.graph.input] == ["x", "c", "w"]
+    feeds = {"x": noise((2,)), "c": np.array(True)}
+    same_bits(run(parse(text), feeds), run(model, feeds))
 
 
 def test_sparse_initializers_cannot_be_inputs() -> None:

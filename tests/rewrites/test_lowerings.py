@@ -62,6 +62,24 @@ def test_clip_declines_what_opset_6_does_not_say() -> None:
     assert "Clip takes no INT32" in reason(model(12, "<int32 lo = {1}> { y = Clip (x, lo) }", kind="int32"), 9)
 
 
+@pytest.mark.parametrize("inputs", ["x, lo", "x, , hi", "x"])
+@pytest.mark.parametrize("high", [11, 12, 13])
+def test_clip_of_halves_keeps_the_largest_half_as_the_bound_that_is_absent(high: int, inputs: str) -> None:
+    before = model(high, f"{{ y = Clip ({inputs}) }}", kind="float16")
+    for name, value in (("lo", -2), ("hi", 2)):
+        if name in inputs:
+            before.graph.initializer.append(onnx.numpy_helper.from_array(np.array(value, np.float16), name))
+    after = moved(before, 9, dtype=np.float16)
+    x = np.full((2, 3, 4, 5), 0.5, np.float16)
+    x.ravel()[:4] = np.inf, -np.inf, 65504, -65504
+    same_bits(run(before, {"x": x}), run(after, {"x": x}))
+
+
+def test_clip_of_doubles_wants_both_bounds_and_single_precision() -> None:
+    assert "double" in reason(model(11, "<double lo = {1}> { y = Clip (x, lo) }", kind="double"), 9)
+    assert "double" in reason(model(11, "<double lo = {0.1}, double hi = {1}> { y = Clip (x, lo, hi) }", kind="double"), 9)
+
+
 # Slice ----------------------------------------------------------------------------------------------------------------------
 
 
@@ -76,6 +94,8 @@ def test_clip_declines_what_opset_6_does_not_say() -> None:
         ([-100], [100], [2]),
         ([2], [1], [2]),
         ([1, 0], [2, 2], None),
+        ([], [], None),
+        ([], [], []),
     ],
 )
 def test_slice_bounds_become_attributes(high: int, low: int, starts: list[int], ends: list[int], axes: list[int] | None) -> None:

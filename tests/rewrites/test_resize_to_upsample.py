@@ -124,3 +124,8 @@ def test_there_is_no_form_of_resize_11_in_opset_10_and_none_of_upsample_9_below(
     model = resize((1, 3, 4, 4), scales=[1, 1, 2, 2], coordinate_transformation_mode="asymmetric", nearest_mode="floor")
     assert "no equal form in opset 10" in str(lower(model, 10))
     assert "Upsample takes scales as an input from opset 9 on" in str(lower(model, 8))
+
+
+def test_an_axis_too_long_to_list_and_a_negative_scale_are_left() -> None:
+    assert "positions" in str(lower(resize((1, 1, 1 << 28, 2), opset=11, sizes=[1, 1, 1 << 30, 2]), 9))
+    assert "negative" in str(lower(resize((1, 1, 4, 4), opset=11, scales=[1, 1, -2, 2]), 9))

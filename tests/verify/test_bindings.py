@@ -21,12 +21,23 @@ def unnamed():
 
 
 def test_a_symbol_has_one_size_in_all_inputs_and_symbols_differ():
-    found = list(islice(bindings(parse(TWO), 6), 6))
+    found = list(islice((b for b in bindings(parse(TWO), 6) if not b.optional), 6))
     assert [b.dims["batch"] for b in found] == [1, 2, 3, 1, 2, 3]
     assert len({(b.dims["h"], b.dims["w"]) for b in found}) == 6
     for binding in found:
         assert binding.shapes["x"] == binding.shapes["z"]
         assert binding.dims["h"] != binding.dims["w"]
+
+
+def test_every_second_binding_is_of_small_odd_sizes_that_the_model_may_refuse():
+    found = list(islice(bindings(parse(TWO), 8), 8))
+    assert [b.optional for b in found] == [False, True] * 4
+    assert {size for b in found if b.optional for name, size in b.dims.items() if name != "batch"} == {1, 3, 5, 7}
+
+
+def test_a_model_of_which_only_the_batch_is_open_has_no_odd_sizes():
+    model = parse(HEAD + "(float[batch, 3, 8, 8] x) => (float[batch, 3, 8, 8] y) { y = Relu(x) }")
+    assert not any(b.optional for b in bindings(model, 8))
 
 
 def test_unnamed_sizes_are_symbols_of_their_own():

@@ -3,7 +3,7 @@ import pytest
 
 from onnxfix.verify.bindings import bindings
 from onnxfix.verify.inputs import make_inputs, style_of
-from onnxfix.verify.run import Runner
+from onnxfix.verify.run import CannotRunError, Runner
 
 from .conftest import parse
 
@@ -90,3 +90,9 @@ def test_axes_and_divisors_are_legal(text):
     model = parse(HEAD + text)
     for sample in range(3):
         Runner(model).run(made(model, sample))
+
+
+def test_an_input_that_no_memory_holds_is_told():
+    model = parse(HEAD + "(float[1, 3, 100000, 100000] x) => (float[1, 3, 100000, 100000] y) { y = Relu(x) }")
+    with pytest.raises(CannotRunError, match="x of shape 1x3x100000x100000 is too large"):
+        made(model)

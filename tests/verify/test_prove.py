@@ -62,6 +62,23 @@ def test_a_difference_only_at_one_batch_size_is_found():
     assert "does not run" in proof.outputs[0].message
 
 
+def test_a_difference_only_at_small_sizes_is_found():
+    """`x[h-5:]` is `x[-5:]` but where h is below 5."""
+    head = HEAD + "(float[n, h, 2] x) => (float[n, k, 2] y) <int64[1] one = {1}, int64[1] two = {2}, int64[1] top = {999}, "
+    before = parse(head + "int64[1] b = {5}> { s = Shape(x)  h = Slice(s, one, two)  d = Sub(h, b)  y = Slice(x, d, top, one) }")
+    after = parse(head + "int64[1] d = {-5}> { y = Slice(x, d, top, one) }")
+    proof = prove(before, after)
+    assert not proof.passed
+    assert any(binding["h"] == 3 for binding in proof.bindings)
+
+
+def test_that_a_model_refuses_small_sizes_is_nothing_to_tell():
+    model = parse(HEAD + "(float[n, 1, h, w] x, float[1, 1, 9, 9] k) => (float[n, 1, a, b] y) { y = Conv(x, k) }")
+    proof = prove(model, model)
+    assert proof.passed
+    assert (proof.samples, proof.note) == (8, "")
+
+
 def test_a_shape_that_changes_is_a_failure_with_a_message():
     after = parse(HEAD + "(float[n, 4] x) => (float[y0, y1] y) { t = Mul(x, x)  u = Relu(t)  v = Neg(u)  y = Transpose(v) }")
     assert "shape" in prove(parse(SQUARE), after).outputs[0].message
@@ -118,6 +135,27 @@ def test_what_onnxruntime_has_too_narrow_a_kernel_for_runs_by_the_reference():
     proof = prove(model, model, samples=2)
     assert proof.passed
     assert "onnx.reference" in proof.note
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        "<ir_version: 3, opset_import: ['' : 9]> g (float[2] x, bool c) => (float[2] y)".replace("'", '"')
+        + "{ y = If (c) <then_branch = t () => (float[2] a) <float[2] v = {3, 4}> { a = Mul (x, v) },"
+        + " else_branch = e () => (float[2] b) { b = Identity (x) }> }",
+        HEAD + "(float[2] x, bool c) => (float[2] y) { y = Unheard(x, c) }",
+    ],
+)
+def test_a_second_model_that_onnxruntime_rejects_is_not_proven_by_the_reference(after):
+    before = parse(
+        HEAD
+        + "(float[2] x, bool c) => (float[2] y) { y = If (c) <then_branch = t () => (float[2] a) <float[2] v = {3, 4}>"
+        + " { a = Mul (x, v) }, else_branch = e () => (float[2] b) { b = Identity (x) }> }"
+    )
+    assert prove(before, before).passed
+    proof = prove(before, parse(after))
+    assert not proof.passed
+    assert "onnxruntime: " in (proof.note or proof.outputs[0].message)
 
 
 def test_given_inputs_are_the_only_sample():

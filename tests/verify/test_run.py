@@ -1,3 +1,5 @@
+import contextlib
+
 import ml_dtypes
 import numpy as np
 import onnx
@@ -89,3 +91,14 @@ def test_a_sparse_initializer_that_an_aten_node_reads_is_no_crash():
     sparse.indices.CopyFrom(onnx.helper.make_tensor("", onnx.TensorProto.INT64, [2], [0, 1]))
     with pytest.raises(CannotRunError, match="s is a sparse initializer, and crosses an ATen node"):
         Runner(model)
+
+
+def test_a_session_that_fails_prints_nothing(capfd, monkeypatch):
+    def refuse(*_):
+        raise ValueError("no")
+
+    monkeypatch.setattr("onnxruntime.InferenceSession._create_inference_session", refuse)
+    model = parse('<ir_version: 8, opset_import: ["" : 13]> g (float[2] x) => (float[2] y) { y = Relu(x) }')
+    with contextlib.suppress(CannotRunError):
+        Runner(model)
+    assert capfd.readouterr() == ("", "")

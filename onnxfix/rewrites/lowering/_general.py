@@ -95,9 +95,10 @@ def drop_attribute(region: Region, name: str) -> None:
 
 
 def set_attribute(region: Region, name: str, value: object) -> None:
-    """Set an attribute of the edited node."""
+    """Set an attribute of the edited node; an empty list is one of integers."""
     drop_attribute(region, name)
-    region.edited.attribute.append(onnx.helper.make_attribute(name, value))
+    kind = onnx.AttributeProto.INTS if value == [] else None
+    region.edited.attribute.append(onnx.helper.make_attribute(name, value, attr_type=kind))
 
 
 def _axes(region: Region, low: int) -> Decline | None:

@@ -1,4 +1,8 @@
-"""Clip: bounds as inputs (from opset 11) become attributes; they must be constants."""
+"""Clip: bounds as inputs (from opset 11) become attributes; they must be constants.
+
+An absent bound is the largest number of the element type, but as an attribute that of float32: for halves it is written out (but
+for those of opset 11, which onnxruntime clips in float32), and doubles need both bounds, in numbers that are float32.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,8 @@ from onnxfix.rewrites.lowering import _general
 
 if TYPE_CHECKING:
     from onnxfix.rewrites._region import Region
+
+LARGEST_HALF = 65504.0
 
 
 def lower(region: Region, low: int) -> Decline | None:
@@ -27,6 +33,11 @@ def lower(region: Region, low: int) -> Decline | None:
             if value is None or value.size != 1:
                 return Decline(f"{name} of Clip is computed at run time")
             bounds[name] = float(np.ravel(value)[0])
+        elif facts.dtype_name(proto.input[0]) == "FLOAT16" and region.opset >= 12:
+            bounds[name] = LARGEST_HALF if name == "max" else -LARGEST_HALF
+    held = len(bounds) == 2 and all(bound == float(np.float32(bound)) for bound in bounds.values())
+    if facts.dtype_name(proto.input[0]) == "DOUBLE" and not held:
+        return Decline(f"the bounds of Clip on doubles are no float32 attributes of opset {low}")
     if len(bounds) == 2 and bounds["min"] > bounds["max"]:
         return Decline("min of Clip is above max, which opset 6 does not define")
     del region.edited.input[1:]
