@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from onnxfix.rewrites._region import Region
 
 F32 = np.float32
-# Longer axes are not listed position by position; float32 holds every index up to 16 times as many.
-MAX_EXTENT = 1 << 20
+# Longer axes are not listed position by position; float32 holds every index up to twice as many.
+MAX_EXTENT = 1 << 23
 
 
 @dataclass(frozen=True, slots=True)
