@@ -150,7 +150,7 @@ REASONS = [
     ),
     (resize((1, 3, 8, 8), scales=[1, 1, 2, 2], dtype=onnx.TensorProto.INT32), "the data is INT32"),
     (resize((1, 1, 65536, 8), sizes=[1, 1, 65537, 8], mode="linear"), "would have"),
-    (resize((1, 1, 4, 8), sizes=[1, 1, 4, 8192 * 1024], mode="linear"), "has 8388608 positions"),
+    (resize((1, 1, 4, 8), sizes=[1, 1, 4, 8192 * 1024 + 1], mode="linear"), "has 8388609 positions"),
 ]
 
 
