@@ -22,15 +22,26 @@ def chosen_targets(given: tuple[str, ...], config: Config) -> tuple[Target, ...]
 
     Raises:
         UsageError: an unknown target; the message names the file or variable that it comes from.
+        MissingToolError: `installed`, and nothing is.
     """
     from onnxfix.targets import resolve
 
     if given:
-        return resolve(given)
+        return resolve(_with_installed(given))
     try:
-        return resolve(config.targets)
+        return resolve(_with_installed(config.targets))
     except UsageError as error:
         raise UsageError(f"{config.source('targets')}: {error}") from None
+
+
+def _with_installed(given: tuple[str, ...]) -> tuple[str, ...]:
+    """`installed` stands for the releases whose own parser is here."""
+    parts = [part.strip() for text in given for part in text.split(",")]
+    if "installed" not in parts:
+        return given
+    from onnxfix.asking import installed_targets
+
+    return tuple(word for part in parts for word in (installed_targets() if part == "installed" else (part,)))
 
 
 def chosen_rules(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from onnxfix.cli._files import check_report, expand, failed, files_of, open_or_skip, worst
+from onnxfix.cli._files import STDIN, check_report, expand, failed, files_of, open_or_skip, worst
 from onnxfix.cli._options import NAME, parse_shapes
 from onnxfix.cli._settings import NO_TARGET, chosen_rules, chosen_targets
 from onnxfix.cli._state import State, current_state
@@ -54,6 +54,7 @@ _FORMATS = ("text", "concise", "grouped", "json")
 @click.option("--statistics", is_flag=True, help="Count the findings of each rule instead of listing them.")
 @click.option("--max-findings", metavar="N", type=click.IntRange(min=0), help="Show at most N for each model and target.")
 @click.option("--skip-pointers", is_flag=True, help="Pass over Git LFS pointers instead of failing.")
+@click.option("--ask-parser", is_flag=True, help="Also ask the installed TensorRT or TensorRT-RTX parser, for its own release.")
 @click.option("--require-target", is_flag=True, help="Fail where no target is set, as a commit hook has to.")
 @click.option("--show-config", is_flag=True, help="Print the settings that apply and where they come from, and stop.")
 @click.pass_context
@@ -73,6 +74,7 @@ def command(
     statistics: bool,
     max_findings: int | None,
     skip_pointers: bool,
+    ask_parser: bool,
     require_target: bool,
     show_config: bool,
 ) -> None:
@@ -92,6 +94,8 @@ def command(
         return
     if not paths:
         raise UsageError("no path given; name a model, a folder, or - for standard input (see `onnxfix lint --help`)")
+    if ask_parser and shapes:
+        raise UsageError("--ask-parser asks about the file as it is; leave --shape out")
     matrix = not chosen
     if matrix and require_target:
         raise UsageError(NO_TARGET)
@@ -125,6 +129,8 @@ def command(
             if isinstance(path, OnnxfixError):
                 raise path
             report = _lint(path, state, chosen, selection, shape_of, skip_pointers, output)
+            if ask_parser and report is not None:
+                report = _answered(report, path, state)
         except Exception as error:
             text, code = failed(path, error, state)
             codes.append(code)
@@ -158,6 +164,22 @@ def _lint(
     if output is not None:
         check_report(output, files_of(loaded))
     return lint_model(loaded, targets, selection=selection, shapes=shapes or None)
+
+
+def _answered(report: LintReport, path: str, state: State) -> LintReport:
+    """The report with what the installed parser says of the file at `path`."""
+    from onnxfix.asking import ask_parsers
+
+    if path == STDIN:
+        raise UsageError("--ask-parser needs a file, since the parser reads it itself; save standard input first")
+    progress = state.progress()
+    if progress is None:
+        return ask_parsers(report, Path(path))
+    progress(f"{path}: asking the parser")
+    try:
+        return ask_parsers(report, Path(path))
+    finally:
+        progress("")
 
 
 class _Printer:

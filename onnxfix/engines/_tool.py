@@ -108,6 +108,12 @@ def builds_for(target: str) -> bool:
     return one is not None and one.is_installed() and one.is_release(target) and (gpu_present() or not one.needs_gpu)
 
 
+def tool_of(target: str) -> Tool | None:
+    """The tool whose installed release is known to be the one that a target names, where it can be used here."""
+    one = next((one for one in map(tool, NAMES) if target.startswith(one.family)), None)
+    return one if one is not None and builds_for(target) and one.version() else None
+
+
 def gpu_present() -> bool:
     """True where the CUDA driver sees a GPU."""
     try:

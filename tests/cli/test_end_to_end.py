@@ -168,3 +168,15 @@ def test_what_may_not_be_fixed_is_declined_with_the_reason_and_no_file(run: Any,
     assert "left for trt5.1: blocked" in result.out
     assert "nothing written" in result.out
     assert not (model.parent / "m.fixed.onnx").exists()
+
+
+def test_asking_the_parser_needs_the_file_as_it_is(run: Any, model: Path) -> None:
+    result = run("lint", "-t", "rtx1.7", "--ask-parser", "--shape", "x:1x3x4x4", "m.onnx")
+    assert (result.code, result.err.count("\n")) == (2, 1)
+    assert "leave --shape out" in result.err
+
+
+def test_asking_for_a_release_that_is_not_installed_is_exit_4(run: Any, model: Path) -> None:
+    result = run("lint", "-t", "trt5.1", "--ask-parser", "m.onnx")
+    assert result.code == 4
+    assert "no parser of trt5.1 is installed here" in result.err

@@ -11,7 +11,8 @@ EXAMPLES = [
 ]
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
+# What OFX006 finds only an installed parser says; tests/engines/test_asking.py shows it.
+@pytest.mark.parametrize("rule", [rule for rule in RULES if rule.code != "OFX006"], ids=lambda rule: rule.code)
 def test_examples_of_a_rule_show_something(rule: Rule) -> None:
     RuleTester(rule).check_rule()
 
