@@ -96,3 +96,12 @@ def test_lint_of_1000_nodes_takes_at_most_600_ms(
     measured(f"onnxfix lint of {NODES} nodes: {taken:.3f} s CPU, best of {ROUNDS} (at most 0.6)")
     assert code == 1
     assert taken <= 0.6
+
+
+def test_lint_for_all_releases_takes_at_most_three_times_as_long_as_for_one(
+    seconds: Callable[..., tuple[float, int]], large_model: Path, measured: Callable[[str], None]
+) -> None:
+    one, _ = seconds("lint", str(large_model), "-t", "trt8.6")
+    every, _ = seconds("lint", str(large_model), "-t", "all")
+    measured(f"onnxfix lint of {NODES} nodes for all releases: {every / one:.2f} times one release (at most 3)")
+    assert every <= 3 * one
