@@ -148,7 +148,9 @@ def _by_name() -> dict[str, Target]:
 
 
 def find_target(name: str) -> Target:
-    """The target that `name` stands for: its id (`trt5.1`), the id without `trt` (`5.1`), or an alias (`jetpack4.2`).
+    """The target that `name` stands for: its id (`trt5.1`), the id without `trt` (`5.1`), or an alias (`jetpack4.2.2`).
+
+    A release of the target is the target (`trt8.6.1`), and a major version alone its newest (`trt10`).
 
     Raises:
         UsageError: no target has that name; the message lists close ones.
@@ -159,6 +161,10 @@ def find_target(name: str) -> Target:
     for candidate in (wanted, f"trt{wanted}", *((patch[1], f"trt{patch[1]}") if patch else ())):
         if candidate in known:
             return known[candidate]
+    major = re.fullmatch(r"(trt|rtx)?(\d+)", wanted)
+    of_major = [t for t in all_targets() if major and t.id.startswith(f"{major[1] or 'trt'}{major[2]}.")]
+    if of_major:
+        return of_major[-1]
     ids = [target.id for target in all_targets()]
     close = suggest(wanted, known) or "."
     raise UsageError(f"unknown target {name!r}{close} Known: {', '.join(ids)}")

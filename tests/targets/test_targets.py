@@ -30,6 +30,10 @@ def test_releases_of_a_family_stand_in_the_order_of_their_numbers() -> None:
         ("JetPack4.5.1", "trt7.1"),
         ("rtx", "rtx1.7"),
         ("rtx1.7.1.116", "rtx1.7"),
+        ("trt8.6.1", "trt8.6"),
+        ("trt10", "trt10.16"),
+        ("8", "trt8.6"),
+        ("rtx1", "rtx1.7"),
     ],
 )
 def test_a_target_is_found_by_id_number_patch_release_and_alias(name: str, wanted: str) -> None:
@@ -41,7 +45,7 @@ def test_every_alias_is_a_name() -> None:
         assert all(find_target(alias) is target for alias in target.aliases)
 
 
-@pytest.mark.parametrize("name", ["trt5", "5", "1.7", "trt5.10", "tensorrt5.1", "", "trt5.1x"])
+@pytest.mark.parametrize("name", ["trt4", "4", "1.7", "trt5.10", "tensorrt5.1", "", "trt5.1x"])
 def test_other_names_are_refused_with_the_known_ones(name: str) -> None:
     with pytest.raises(UsageError) as caught:
         find_target(name)
