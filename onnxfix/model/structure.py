@@ -103,7 +103,7 @@ def _check_nodes(
     for index, node in enumerate(nodes):
         where = f"{node_path(path, index)} ({node.op_type})"
         version = opsets.get("") if not domain_of(node.domain) else None
-        demands = _demands(node.op_type, version) if version is not None else None
+        demands = _demands_on(node, version) if version is not None else None
         if demands is not None:
             _check_signature(node, demands, where)
         for attribute in node.attribute:
@@ -122,6 +122,16 @@ class _Demands:
     outputs: int
     attributes: Mapping[str, int]
     required: tuple[str, ...]
+
+
+def _demands_on(node: onnx.NodeProto, version: int) -> _Demands | None:
+    """What is demanded of a node; one in an older form, as torch 1.3 wrote Pad (OFX702), has to be whole in that."""
+    newest = _demands(node.op_type, version)
+    names = {attribute.name for attribute in node.attribute}
+    if newest is None or names <= newest.attributes.keys():
+        return newest
+    older = (_demands(node.op_type, number) for number in range(version - 1, 0, -1))
+    return next((form for form in older if form is not None and names <= form.attributes.keys()), newest)
 
 
 @cache

@@ -62,6 +62,16 @@ def test_what_is_broken_is_named_in_one_line(what: str) -> None:
     assert "\n" not in str(caught.value)
 
 
+def test_a_node_in_an_older_form_passes_where_it_is_whole_in_that() -> None:
+    """torch 1.3 writes Pad of opset 11 with the attributes of opset 2, which repair mends with consent (OFX702)."""
+    proto = model()
+    proto.graph.node[1].CopyFrom(onnx.helper.make_node("Pad", ["d"], ["e"], pads=[0] * 8))
+    assert parse_model(proto.SerializeToString(), "m.onnx") == proto
+    del proto.graph.node[1].input[:]
+    with pytest.raises(ModelError, match=r"\(Pad\) has 0 inputs and needs 1"):
+        parse_model(proto.SerializeToString(), "m.onnx")
+
+
 @pytest.mark.parametrize("old", [b"blocksize", b"PRelu", b"com.acme", b"then_branch", b"else_branch"])
 def test_text_that_is_no_utf8_is_named(old: bytes) -> None:
     data = model().SerializeToString().replace(old, b"\xff" + old[1:])
