@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from onnxfix.report._groups import group
 from onnxfix.report.text import View, count, finding_lines, hidden_text, verdict_part
 from onnxfix.rules.finding import Severity
+from onnxfix.targets import recorded_operators
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -240,8 +241,9 @@ def _next(report: RepairReport, view: View) -> list[str]:
 
 def _explain(finding: Finding) -> str:
     """The page that says most of a finding: an operator that is not taken has its own."""
-    about = finding.location.op_type if finding.code == "OFX101" else ""
-    return f"onnxfix explain {about or finding.code}"
+    place = finding.location
+    known = finding.code == "OFX101" and (place.domain, place.op_type) in recorded_operators()
+    return f"onnxfix explain {place.op_type if known else finding.code}"
 
 
 def _engines(report: RepairReport, view: View, model: str) -> list[str]:

@@ -180,3 +180,10 @@ def test_asking_for_a_release_that_is_not_installed_is_exit_4(run: Any, model: P
     result = run("lint", "-t", "trt5.1", "--ask-parser", "m.onnx")
     assert result.code == 4
     assert "no parser of trt5.1 is installed here" in result.err
+
+
+def test_the_next_step_after_an_operator_that_nobody_knows_is_a_page_that_exists(run: Any, folder: Path) -> None:
+    save(folder / "odd.onnx", '<ir_version: 3, opset_import: ["" : 9]> g (float[1,3] x) => (float[1,3] y) { y = NoSuchOp (x) }')
+    result = run("repair", "odd.onnx", "-t", "rtx1.7")
+    assert result.out.endswith("Next: onnxfix explain OFX101\n")
+    assert run("explain", "OFX101").code == 0
