@@ -56,3 +56,20 @@ def no_integers(context: Context) -> Problem | None:
         if context.facts.dtype_name(name) in ("INT32", "INT64"):
             return Problem(f"takes no {context.facts.dtype_name(name)} data", (slot,))
     return None
+
+
+@check("elementwise.legacy_broadcast")
+def legacy_broadcast(context: Context) -> Problem | None:
+    """Before opset 7 an operand is broadcast only where `broadcast` says so, which the importer does not read.
+
+    With `same = "shape"` the operands must have one shape, else one rank. Source: onnx-tensorrt tags release/7.0 to 9.3-GA,
+    broadcastTensors; what the recorded parsers say of ONNX's node tests of opset 6.
+    """
+    if (context.node.opset or 0) >= 7:
+        return None
+    shapes = [context.facts.shape(name) for name in context.node.inputs]
+    seen = [shape if context.args["same"] == "shape" or shape is None else len(shape) for shape in shapes]
+    if None in seen or len(set(seen)) < 2:
+        return None
+    shown = " and ".join("[" + ",".join(map(str, shape or ())) + "]" for shape in shapes)
+    return Problem(f"of opset {context.node.opset} takes operands of one {context.args['same']} only; here they are {shown}")

@@ -31,6 +31,10 @@ class Kind(StrEnum):
     INVALID = "invalid"
 
 
+# Dims::MAX_DIMS of NvInferRuntimeCommon.h, 5.0 to 11.5.
+MAX_RANK = 8
+
+
 class ParserValues:
     """The kinds of one scope's values for one target; filled node by node in the order in which the parser goes."""
 
@@ -61,10 +65,21 @@ class ParserValues:
         always = not node.domain and node.op_type in self._target.weights_from
         if always or (first is Kind.WEIGHTS and not node.domain and node.op_type in self._target.weights_through):
             return Kind.WEIGHTS
-        if first in (Kind.LOST, Kind.INVALID):
+        if first is Kind.LOST:
             return first
+        if Kind.INVALID in kinds or self._has_no_dims(node):
+            return Kind.INVALID
         made_of_weights = kinds and all(kind in (Kind.WEIGHTS, Kind.CONSTANT_TENSOR) for kind in kinds)
         return Kind.CONSTANT_TENSOR if made_of_weights else Kind.TENSOR
+
+    def _has_no_dims(self, node: Node) -> bool:
+        """True for a layer that the network makes of a node without being able to give its dimensions."""
+        if self._target.implicit_batch:
+            return False
+        if any((self._facts.rank(name) or 0) > MAX_RANK for name in node.outputs):
+            return True
+        rank = self._facts.rank(node.input(0)) if node.op_type == "Transpose" else None
+        return rank is not None and len(node.attr("perm", ())) not in (0, rank)
 
     def dims(self, name: str) -> tuple[Number, ...] | None:
         """The dimensions that the parser sees, None where they are not known; a scalar weight counts as one axis of 1."""
