@@ -39,7 +39,20 @@ class Context:
 
 
 _CHECKS: dict[str, Callable[[Context], Problem | None]] = {}
-_FAMILIES = ("attributes", "batch_axis", "elementwise", "inputs", "outputs", "pool", "resize", "shapes", "slice")
+_FAMILIES = (
+    "attention",
+    "attributes",
+    "batch_axis",
+    "elementwise",
+    "full_dims",
+    "inputs",
+    "outputs",
+    "pool",
+    "quantization",
+    "resize",
+    "shapes",
+    "slice",
+)
 
 
 def check(name: str) -> Callable[[Callable[[Context], Problem | None]], Callable[[Context], Problem | None]]:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from onnxfix.checks._registry import Context, Problem, check
 from onnxfix.checks.limits import input_label
-from onnxfix.checks.parser_values import Kind
+from onnxfix.checks.parser_values import BROADCAST, Kind
 
-# Importers that compare the ranks of their operands, and those that look at the axes of their first one.
-_BROADCAST = frozenset(
-    "Add And BitwiseAnd BitwiseOr BitwiseXor Div Equal Greater GreaterOrEqual Less LessOrEqual MatMul Max Mean Min Mod Mul Or PRelu "
-    "Pow Sub Sum Where Xor".split()
-)
-_BY_AXIS = frozenset(
-    "ArgMax ArgMin AveragePool BatchNormalization Concat Conv ConvTranspose CumSum Flatten Gather Gemm GlobalAveragePool GlobalMaxPool "
-    "InstanceNormalization LogSoftmax MaxPool Pad ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin "
-    "ReduceProd ReduceSum ReduceSumSquare Resize Scan Slice Softmax Split TopK Unsqueeze".split()
-)
+# Importers that look at the axes of their first operand; those of BROADCAST compare the ranks of all.
+# fmt: off
+_BY_AXIS = frozenset((
+    "ArgMax", "ArgMin", "AveragePool", "BatchNormalization", "Concat", "Conv", "ConvTranspose", "CumSum", "Flatten",
+    "Gather", "Gemm", "GlobalAveragePool", "GlobalMaxPool", "InstanceNormalization", "LogSoftmax", "MaxPool", "Pad",
+    "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd",
+    "ReduceSum", "ReduceSumSquare", "Resize", "Scan", "Slice", "Softmax", "Split", "TopK", "Unsqueeze",
+))
+# fmt: on
 
 
 @check("inputs.at_most")
@@ -75,7 +74,6 @@ def elements(context: Context) -> Problem | None:
     return None
 
 
-@check("inputs.without_dims")
 def without_dims(context: Context) -> Problem | None:
     """An operand is the tensor of a layer that has no valid dimensions: rank -1 to whatever looks at it.
 
@@ -88,6 +86,6 @@ def without_dims(context: Context) -> Problem | None:
     slot = kinds.index(Kind.INVALID)
     if node.op_type in _BY_AXIS and slot == 0:
         pass
-    elif node.op_type not in _BROADCAST or all(kind is Kind.INVALID for kind in kinds):
+    elif node.op_type not in BROADCAST | {"MatMul"} or all(kind is Kind.INVALID for kind in kinds):
         return None
     return Problem(f"reads {node.inputs[slot]!r}, which has no valid dimensions there (more than 8, or from such a value)", (slot,))

@@ -280,7 +280,9 @@ class Facts:
             proto.attribute.extend(kept)
         tensors = {name: onnx.numpy_helper.from_array(array, name) for name, array in data.items()}
         imports = [onnx.helper.make_opsetid(domain, version) for domain, version in node.scope.opsets.items()]
-        nothing: list[tuple[int, tuple[Number | None, ...] | None]] = [(0, None)] * len(node.outputs)
+        nothing: list[tuple[int, tuple[Number | None, ...] | None]] = [
+            (_dtype_by_schema(schema, position, inputs), None) for position in range(len(node.outputs))
+        ]
         try:
             results = onnx.shape_inference.infer_node_outputs(
                 schema, proto, types, input_data=tensors, opset_imports=imports, ir_version=self.view.proto.ir_version
@@ -325,6 +327,19 @@ class Facts:
                 array = constants.read_tensor(value.tensor, self.base_dir)
                 value.array = None if array is None else _arithmetic.from_numbers(array)
         return value.array
+
+
+def _dtype_by_schema(schema: onnx.defs.OpSchema, position: int, inputs: list[_Value]) -> int:
+    """The element type of an output where the shapes of the inputs contradict each other: the schema ties it to an input's."""
+    if not schema.outputs:
+        return 0
+    wanted = schema.outputs[min(position, len(schema.outputs) - 1)].type_str
+    for slot, value in enumerate(inputs):
+        if value.dtype and schema.inputs and schema.inputs[min(slot, len(schema.inputs) - 1)].type_str == wanted:
+            return value.dtype
+    allowed = next((item.allowed_type_strs for item in schema.type_constraints if item.type_param_str == wanted), [wanted])
+    name = allowed[0].removeprefix("tensor(").removesuffix(")").upper()
+    return int(getattr(onnx.TensorProto, name, 0)) if len(allowed) == 1 else 0
 
 
 class ScopeFacts:

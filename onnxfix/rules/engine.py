@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import onnx
 
 from onnxfix.checks import Context, find_check
+from onnxfix.checks.inputs import without_dims
 from onnxfix.checks.limits import broken, input_label
 from onnxfix.checks.parser_values import Kind, ParserValues
 from onnxfix.model.declared import declared_otherwise
@@ -109,8 +110,10 @@ class _Linter:
         contradiction = declared_otherwise(self.view, self.onnx_facts.of(self.view.main))
         if contradiction is not None:
             yield self._on_value("OFX703", *contradiction)
-        for name in self.view.main.outputs:
-            dtype = facts.dtype_name(name)
+        for value in self.view.proto.graph.output:
+            # the parsers read the declared type; where none is declared, the type is what the nodes give
+            name, declared = value.name, value.type.tensor_type.elem_type
+            dtype = onnx.TensorProto.DataType.Name(declared) if declared else facts.dtype_name(name)
             if dtype != "?" and dtype not in self.target.output_types:
                 yield self._on_value(
                     "OFX205",
@@ -164,7 +167,7 @@ class _Linter:
                 if problem is not None:
                     yield self._make(rule.code, node, problem.text, slots=problem.slots)
         if not self.target.implicit_batch:
-            problem = find_check("inputs.without_dims")(Context(node, facts, values, self.target, {}))
+            problem = without_dims(Context(node, facts, values, self.target, {}))
             if problem is not None:
                 yield self._make("OFX301", node, problem.text, slots=problem.slots)
         support = op_support(node.domain, node.op_type, self.target)
