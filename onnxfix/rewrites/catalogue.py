@@ -81,6 +81,27 @@ _ALL = (
         "ATen",
     ),
     _info(
+        "inline_if",
+        "the branch that the If always takes, in its place",
+        Applicability.EXACT,
+        Phase.NORMALISE,
+        "If",
+    ),
+    _info(
+        "unroll_loop",
+        "the body of the Loop, once for every round",
+        Applicability.EXACT,
+        Phase.NORMALISE,
+        "Loop",
+    ),
+    _info(
+        "unroll_scan",
+        "the body of the Scan, once for every element",
+        Applicability.EXACT,
+        Phase.NORMALISE,
+        "Scan",
+    ),
+    _info(
         "fold_constant",
         "store the value that the node always computes",
         Applicability.EXACT,
