@@ -163,21 +163,36 @@ class Region:
 
     def layer(self, op: str, role: str, inputs: Sequence[gs.Tensor], **attrs: Any) -> gs.Variable:
         """A new node of operator `op`; returns its only output."""
-        name = self._name(role)
+        return self.layers(op, (role,), inputs, **attrs)[0]
+
+    def layers(self, op: str, roles: Sequence[str], inputs: Sequence[gs.Tensor], **attrs: Any) -> list[gs.Variable]:
+        """A new node of operator `op` with an output for every role; it is named after the first."""
         import onnx_graphsurgeon as gs
 
-        # as a Variable: a plain string would get a number behind it
-        (output,) = self.graph.layer(op=op, name=name, inputs=list(inputs), outputs=[gs.Variable(name)], attrs=attrs)
-        return output
+        # as Variables: a plain string would get a number behind it
+        outputs = [gs.Variable(self._name(role)) for role in roles]
+        made: list[gs.Variable] = self.graph.layer(op=op, name=outputs[0].name, inputs=list(inputs), outputs=outputs, attrs=attrs)
+        return made
 
-    def replace(self, made: gs.Variable, slot: int = 0) -> None:
-        """Let `made` be the node's output `slot` from now on: its maker takes over the old names and the node goes."""
-        maker = made.inputs[0]
-        old = self.node.outputs[slot]
+    def replace(self, *made: gs.Variable | None) -> None:
+        """Let `made` be the node's outputs from now on, in order: the old node goes, the maker of the first takes its name.
+
+        None, or nothing, stands for an output that nothing reads.
+        """
+        old = list(self.node.outputs)
         self.node.outputs.clear()
-        maker.outputs = [old]
-        maker.name = self.proto.name
         self.graph.nodes.remove(self.node)
+        for number, (value, wanted) in enumerate(zip(made, old, strict=False)):
+            if value is None:
+                continue
+            maker = value.inputs[0]
+            readers = [(node, slot) for node in list(value.outputs) for slot, item in enumerate(node.inputs) if item is value]
+            maker.outputs = [wanted if item is value else item for item in maker.outputs]
+            for node, slot in readers:
+                node.inputs[slot] = wanted
+            if number == 0:
+                maker.name = self.proto.name
+        self.graph.outputs = [item for item in self.graph.outputs if item.inputs]
 
     # result ---------------------------------------------------------------------------------------------------------------
 
