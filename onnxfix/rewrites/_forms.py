@@ -1,8 +1,4 @@
-"""Operators whose form depends on the opset, written in the form of the region's own; and guards that many rewrites share.
-
-What moved from an attribute to an input, and when: axes of ReduceSum, Squeeze and Unsqueeze in opset 13, of the other reductions in
-18; bounds of Slice in 10; bounds of Clip and Pad in 11 (onnx/defs, changelog).
-"""
+"""Guards and constants that many rewrites share."""
 
 from __future__ import annotations
 
@@ -22,7 +18,6 @@ if TYPE_CHECKING:
     from onnxfix.model.facts import ScopeFacts
     from onnxfix.rewrites._region import Region
 
-TO_THE_END = 2**31 - 1
 FLOATS = (onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16, onnx.TensorProto.DOUBLE)
 # Element-wise operators broadcast from opset 7 on, Max, Min, Sum and Mean from 8 on.
 BROADCASTS, VARIADIC_BROADCASTS = 7, 8
@@ -48,83 +43,18 @@ def number(region: Region, role: str, value: float, kind: np.dtype) -> gs.Consta
     return region.constant(role, np.full(shape, value, kind))
 
 
-def integers(region: Region, role: str, values: Sequence[int] | np.ndarray) -> gs.Constant:
-    """A constant of INT64."""
-    return region.constant(role, np.array(values, np.int64))
-
-
 def static_dims(facts: ScopeFacts, name: str, axes: Sequence[int]) -> list[int] | Decline:
     """The extents of some axes, all of which must be known numbers."""
     shape = facts.shape(name)
     if shape is None:
         return Decline("the rank of the data is unknown")
     found = [shape[axis] for axis in axes]
-    if any(isinstance(dim, Poly) for dim in found):
-        return Decline(f"the size of axis {next(a for a, d in zip(axes, found, strict=True) if isinstance(d, Poly))} is dynamic")
+    for axis, dim in zip(axes, found, strict=True):
+        if isinstance(dim, Poly):
+            return Decline(f"the size of axis {axis} is dynamic")
     return [int(dim) for dim in found if not isinstance(dim, Poly)]
 
 
-def reduce(region: Region, op: str, role: str, data: gs.Tensor, axes: Sequence[int], *, keepdims: int = 1) -> gs.Variable:
-    """A reduction over `axes`, counted from the front."""
-    if region.opset >= (13 if op == "ReduceSum" else 18):
-        return region.layer(op, role, [data, integers(region, f"{role}/axes", axes)], keepdims=keepdims)
-    return region.layer(op, role, [data], axes=list(axes), keepdims=keepdims)
-
-
-def squeeze(region: Region, role: str, data: gs.Tensor, axes: Sequence[int]) -> gs.Variable:
-    """Take out axes of extent 1."""
-    return _shaped(region, "Squeeze", role, data, axes)
-
-
-def unsqueeze(region: Region, role: str, data: gs.Tensor, axes: Sequence[int]) -> gs.Variable:
-    """Add axes of extent 1; `axes` count in the result."""
-    return _shaped(region, "Unsqueeze", role, data, axes)
-
-
-def _shaped(region: Region, op: str, role: str, data: gs.Tensor, axes: Sequence[int]) -> gs.Variable:
-    if region.opset >= 13:
-        return region.layer(op, role, [data, integers(region, f"{role}/axes", axes)])
-    return region.layer(op, role, [data], axes=list(axes))
-
-
-def clip(region: Region, role: str, data: gs.Tensor, low: float, high: float, kind: np.dtype) -> gs.Variable:
-    """Between two finite bounds."""
-    if region.opset >= 11:
-        bounds = [region.constant(f"{role}/{name}", np.array(bound, kind)) for name, bound in (("min", low), ("max", high))]
-        return region.layer("Clip", role, [data, *bounds])
-    return region.layer("Clip", role, [data], min=float(low), max=float(high))
-
-
-def slice_axis(region: Region, role: str, data: gs.Tensor, axis: int, start: int, end: int = TO_THE_END) -> gs.Variable:
-    """The elements `start` to `end` along one axis."""
-    if region.opset >= 10:
-        numbers = [integers(region, f"{role}/{name}", [n]) for name, n in (("starts", start), ("ends", end), ("axes", axis))]
-        return region.layer("Slice", role, [data, *numbers])
-    return region.layer("Slice", role, [data], starts=[start], ends=[end], axes=[axis])
-
-
-def pad(
-    region: Region, role: str, data: gs.Tensor, begin: Sequence[int], end: Sequence[int], kind: np.dtype, value: float = 0.0
-) -> gs.Variable:
-    """`value` around the data: `begin` and `end` elements on every axis."""
-    pads = [*begin, *end]
-    if region.opset >= 11:
-        fill = region.constant(f"{role}/value", np.array(value, kind))
-        return region.layer("Pad", role, [data, integers(region, f"{role}/pads", pads), fill], mode="constant")
-    return region.layer("Pad", role, [data], pads=pads, mode="constant", value=float(value))
-
-
-def take(region: Region, role: str, data: gs.Tensor, axis: int, indices: Sequence[int] | np.ndarray) -> gs.Variable:
-    """The elements at constant positions along one axis."""
-    return region.layer("Gather", role, [data, integers(region, f"{role}/indices", indices)], axis=axis)
-
-
-def reshape(region: Region, role: str, data: gs.Tensor, shape: Sequence[int]) -> gs.Variable:
-    """A new shape; 0 keeps a dimension, -1 is what is left."""
-    return region.layer("Reshape", role, [data, integers(region, f"{role}/shape", shape)])
-
-
-def read_outputs(region: Region, facts: ScopeFacts) -> set[int]:
-    """The numbers of the node's outputs that something reads, or that the graph gives."""
-    names = enumerate(region.proto.output)
-    return {number for number, name in names if name and (name in facts.scope.outputs or facts.scope.consumers.get(name))}
+def is_read(facts: ScopeFacts, name: str) -> bool:
+    """True where a node reads the value, or the graph gives it."""
+    return bool(name) and (name in facts.scope.outputs or bool(facts.scope.consumers.get(name)))

@@ -163,36 +163,46 @@ class Region:
 
     def layer(self, op: str, role: str, inputs: Sequence[gs.Tensor], **attrs: Any) -> gs.Variable:
         """A new node of operator `op`; returns its only output."""
-        return self.layers(op, (role,), inputs, **attrs)[0]
-
-    def layers(self, op: str, roles: Sequence[str], inputs: Sequence[gs.Tensor], **attrs: Any) -> list[gs.Variable]:
-        """A new node of operator `op` with an output for every role; it is named after the first."""
+        name = self._name(role)
         import onnx_graphsurgeon as gs
 
-        # as Variables: a plain string would get a number behind it
-        outputs = [gs.Variable(self._name(role)) for role in roles]
-        made: list[gs.Variable] = self.graph.layer(op=op, name=outputs[0].name, inputs=list(inputs), outputs=outputs, attrs=attrs)
-        return made
+        # as a Variable: a plain string would get a number behind it
+        (output,) = self.graph.layer(op=op, name=name, inputs=list(inputs), outputs=[gs.Variable(name)], attrs=attrs)
+        return output
 
-    def replace(self, *made: gs.Variable | None) -> None:
-        """Let `made` be the node's outputs from now on, in order: the old node goes, the maker of the first takes its name.
+    def layers(self, op: str, roles: Sequence[str], inputs: Sequence[gs.Tensor], **attrs: Any) -> list[gs.Variable]:
+        """A new node of operator `op` with an output for each role; the node is named after the first."""
+        import onnx_graphsurgeon as gs
 
-        None, or nothing, stands for an output that nothing reads.
+        names = [self._name(role) for role in roles]
+        outputs = [gs.Variable(name) for name in names]
+        self.graph.layer(op=op, name=names[0], inputs=list(inputs), outputs=outputs, attrs=attrs)
+        return outputs
+
+    def replace(self, *made: gs.Tensor | None) -> None:
+        """Let `made[i]` be the node's output i from now on, and the node go; None where nothing reads that output.
+
+        The maker of the first takes over the node's name. What is an input, a constant, or given twice gets an Identity.
         """
         old = list(self.node.outputs)
         self.node.outputs.clear()
         self.graph.nodes.remove(self.node)
-        for number, (value, wanted) in enumerate(zip(made, old, strict=False)):
-            if value is None:
+        used: set[int] = set()
+        named = False
+        for output, new in zip(old, made, strict=False):
+            if new is None or output.is_empty():
                 continue
-            maker = value.inputs[0]
-            readers = [(node, slot) for node in list(value.outputs) for slot, item in enumerate(node.inputs) if item is value]
-            maker.outputs = [wanted if item is value else item for item in maker.outputs]
-            for node, slot in readers:
-                node.inputs[slot] = wanted
-            if number == 0:
-                maker.name = self.proto.name
-        self.graph.outputs = [item for item in self.graph.outputs if item.inputs]
+            if not new.inputs or id(new) in used:
+                new = self.layer("Identity", "same", [new])
+            used.add(id(new))
+            for node in (*new.inputs, *new.outputs):
+                for tensors in (node.inputs, node.outputs):
+                    for position, tensor in enumerate(list(tensors)):
+                        if tensor is new:
+                            tensors[position] = output
+            if not named:
+                output.inputs[0].name = self.proto.name
+                named = True
 
     # result ---------------------------------------------------------------------------------------------------------------
 

@@ -58,7 +58,9 @@ def test_they_decline_with_the_reason() -> None:
     assert ask(by_scales, "resize_sizes_to_scales") == "it is given by scales"
     cropped = parse(
         """<ir_version: 8, opset_import: ["" : 11]> g (float[1,1,2,2] x) => (float[1,1,4,4] y)
-        <float[0] e = {}, float[4] s = {1,1,2,2}> { [node] y = Resize <coordinate_transformation_mode = "tf_crop_and_resize"> (x, e, s) }"""
+        <float[0] e = {}, float[4] s = {1,1,2,2}> {
+          [node] y = Resize <coordinate_transformation_mode = "tf_crop_and_resize"> (x, e, s)
+        }"""
     )
     assert ask(cropped, "resize_fill_roi") == "the region of interest is read"
 
