@@ -135,6 +135,20 @@ _ALL = (
         "InstanceNormalization",
     ),
     _info(
+        "resize_fill_roi",
+        "a region of interest that has elements",
+        Applicability.EXACT,
+        Phase.OPERATORS,
+        "Resize",
+    ),
+    _info(
+        "resize_sizes_to_scales",
+        "Resize by constant scales",
+        Applicability.EQUIVALENT,
+        Phase.OPERATORS,
+        "Resize",
+    ),
+    _info(
         "resize_to_upsample",
         "Upsample with constant scales",
         Applicability.EXACT,
