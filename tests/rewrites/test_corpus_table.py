@@ -56,7 +56,7 @@ def test_a_folder_without_models_is_one_line(corpus: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
 
 
-def test_another_value_or_shape_table_module.differs(tmp_path: Path) -> None:
+def test_another_value_or_shape_differs(tmp_path: Path) -> None:
     save(tmp_path / "a.onnx", REFUSED)
     for name, text in {"same": "", "value": "Sigmoid", "shape": "Transpose"}.items():
         save(tmp_path / f"{name}.onnx", REFUSED.replace("Relu", text or "Relu").replace("[2,3] y", "[N,M] y"))
