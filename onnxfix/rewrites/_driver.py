@@ -158,16 +158,17 @@ class Driver:
                 if finding.severity is Severity.ERROR:
                     declined.append(_declined(finding, "", f"left out by {left_out}"))
                 continue
-            refused: list[DeclinedFix] = []
-            for name in finding.fixes:
-                answer = self._propose(finding, REWRITES[name], nodes.get(finding.location.path), facts, names, state)
+            refused: dict[str, DeclinedFix] = {}
+            # a move by way of other nodes comes last: what makes them may do without a move
+            for name, own in (*((name, True) for name in finding.fixes), *((n, False) for n in finding.fixes if n == "opset_move")):
+                answer = self._propose(finding, REWRITES[name], nodes.get(finding.location.path), facts, names, state, own=own)
                 if isinstance(answer, Proposal):
                     proposals.append(answer)
                     break
-                refused.append(answer)
+                refused[name] = answer
             else:
                 if finding.severity is Severity.ERROR or refused:
-                    declined.extend(refused or [_declined(finding, "", "no rewrite is known for it")])
+                    declined.extend(refused.values() or [_declined(finding, "", "no rewrite is known for it")])
         if not proposals:
             return [], declined
         phase = min(proposal.info.phase for proposal in proposals)
@@ -197,7 +198,7 @@ class Driver:
         return "--skip" if skip and finding.code.startswith(skip) else ""
 
     def _propose(
-        self, finding: Finding, info: RewriteInfo, node: Node | None, facts: Facts, names: Names, state: State
+        self, finding: Finding, info: RewriteInfo, node: Node | None, facts: Facts, names: Names, state: State, *, own: bool
     ) -> Proposal | DeclinedFix:
         reason = self.quarantine.get((finding.key, info.name))
         if reason is not None:
@@ -210,7 +211,7 @@ class Driver:
         elif LEVELS.index(info.applicability.value) > LEVELS.index(self.options.allow):
             return _declined(finding, info.name, f"it is {info.applicability.value}", consent=info.applicability.value)
         if info.whole_model:
-            return self._propose_pass(finding, info, node, facts, names)
+            return self._propose_pass(finding, info, node, facts, names, own=own)
         if node is None:
             return _declined(finding, info.name, "the finding is about no single node")
         if node.scope.function is not None:
@@ -225,7 +226,7 @@ class Driver:
         return Proposal(info, [finding], changes, domain=node.domain)
 
     def _propose_pass(
-        self, finding: Finding, info: RewriteInfo, node: Node | None, facts: Facts, names: Names
+        self, finding: Finding, info: RewriteInfo, node: Node | None, facts: Facts, names: Names, *, own: bool
     ) -> Proposal | DeclinedFix:
         if info.phase is not Phase.OPSET:
             return Proposal(info, [finding])
@@ -233,8 +234,11 @@ class Driver:
         opset = finding.data.get("opset")
         if opset is None or (node.opset or 0) <= opset:
             return _declined(finding, info.name, "no older opset helps")
-        if info.name != "opset_move":  # a form of its own in the older opset is asked for
-            declined = form_of(_region(node, facts, names), opset)
+        if own:  # a form of its own in the older opset is asked for
+            region = _region(node, facts, names)
+            declined = form_of(region, opset)
+            if declined is None and region.is_replaced:
+                declined = Decline(f"{node.op_type} has no form of its own in opset {opset}")
             return Proposal(info, [finding], opset=opset) if declined is None else _declined(finding, info.name, declined.reason)
         target = next(target for target in self.targets if target.id == finding.target)
         way = way_of(lambda: _region(node, facts, names), opset, target, self._promise)

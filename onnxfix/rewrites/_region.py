@@ -128,7 +128,7 @@ class Region:
 
     def tensor(self, role: str, array: np.ndarray) -> str:
         """Add an initializer of that content and return its name."""
-        name = self.name(role)
+        name = self.free_name(role)
         self._tensors.append(onnx.numpy_helper.from_array(np.ascontiguousarray(array).reshape(np.shape(array)), name))
         return name
 
@@ -138,8 +138,8 @@ class Region:
             self.edited.input.append("")
         self.edited.input[slot] = self.tensor(role, array)
 
-    def name(self, role: str) -> str:
-        """A name that nothing in the model has, for a helper of that role."""
+    def free_name(self, role: str) -> str:
+        """A name that nothing in the model has, `<old node>/<role>`."""
         return self._names.free(f"{self._names.base(self.proto)}/{role}", self._own)
 
     # graphsurgeon -------------------------------------------------------------------------------------------------------
@@ -166,7 +166,7 @@ class Region:
         """A new constant; its element type is the array's."""
         import onnx_graphsurgeon as gs
 
-        return gs.Constant(self.name(role), np.ascontiguousarray(array).reshape(np.shape(array)))
+        return gs.Constant(self.free_name(role), np.ascontiguousarray(array).reshape(np.shape(array)))
 
     @property
     def absent(self) -> gs.Variable:
@@ -177,7 +177,7 @@ class Region:
 
     def layer(self, op: str, role: str, inputs: Sequence[gs.Tensor], **attrs: Any) -> gs.Variable:
         """A new node of operator `op`; returns its only output."""
-        name = self.name(role)
+        name = self.free_name(role)
         import onnx_graphsurgeon as gs
 
         # as a Variable: a plain string would get a number behind it
@@ -188,7 +188,7 @@ class Region:
         """A new node of operator `op` with an output for each role; the node is named after the first."""
         import onnx_graphsurgeon as gs
 
-        names = [self.name(role) for role in roles]
+        names = [self.free_name(role) for role in roles]
         outputs = [gs.Variable(name) for name in names]
         self.graph.layer(op=op, name=names[0], inputs=list(inputs), outputs=outputs, attrs=attrs)
         return outputs

@@ -55,11 +55,11 @@ def expand(region: Region, low: int) -> Change | Decline:
     renamed: dict[str, str] = {}
     for name in _made(nodes):
         if name not in kept:
-            renamed[name] = region.name(name.rpartition("__")[0] or name)
+            renamed[name] = region.free_name(name.rpartition("__")[0] or name)
     last = None
     for node in nodes:
         _rename(node, renamed)
-        node.name = region.name(node.op_type)
+        node.name = region.free_name(node.op_type)
         if set(node.output) & set(proto.output):
             last = node
     if last is not None:
