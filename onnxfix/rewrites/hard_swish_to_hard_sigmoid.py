@@ -1,6 +1,6 @@
 """HardSwish as x * HardSigmoid(x) with alpha 1/6 and beta 1/2.
 
-Source: the function body of HardSwish-14. @@
+Source: the function body of HardSwish-14. The same bits over 3 cases.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """LpNormalization as x over ReduceL1 or ReduceL2 of it, where that is 0 over 1.
 
 Source: LpNormalization-22 says that a norm of 0 gives 0; before, nothing was said, and onnxruntime gives 0. Guard: the rank is
-known. @@
+known. The same bits over 24 cases.
 """
 
 from __future__ import annotations

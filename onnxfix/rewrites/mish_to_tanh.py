@@ -1,6 +1,6 @@
 """Mish as x * Tanh(Softplus(x)); a node of that name in an older opset, which some exporters write, is meant the same.
 
-Source: the function body of Mish-18. Guard: one input and no attributes. @@
+Source: the function body of Mish-18. Guard: one input and no attributes. The same bits over 3 cases.
 """
 
 from __future__ import annotations

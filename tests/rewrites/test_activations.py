@@ -37,7 +37,8 @@ CASES: list[tuple[str, str, int, dict[str, Any]]] = [
 def reference(op: str, x: np.ndarray, attributes: dict[str, Any]) -> np.ndarray | None:
     """Exact values where onnxruntime has no kernel."""
     if op == "Swish":
-        return (x / (1 + np.exp(-attributes.get("alpha", 1.0) * x.astype(np.float64)))).astype(x.dtype)
+        scaled = attributes.get("alpha", 1.0) * x.astype(np.float64)
+        return (x * (1 + np.tanh(scaled / 2)) / 2).astype(x.dtype)
     return None
 
 
