@@ -43,6 +43,7 @@ _FAMILIES = (
     "attention",
     "attributes",
     "batch_axis",
+    "conv",
     "elementwise",
     "full_dims",
     "inputs",

@@ -136,18 +136,3 @@ def matmul_vector(context: Context) -> Problem | None:
     if first != 1 or second is None or second < 3:
         return None
     return Problem(f"of a vector takes B of rank 1 or 2 only; here it is {second}", (1,), "reshape changes volume")
-
-
-@check("shapes.conv1d_weights")
-def conv1d_weights(context: Context) -> Problem | None:
-    """Data of rank 3 is widened to rank 4, run-time weights are not.
-
-    Source: onnx-tensorrt tags release/7.0 to 10.1-GA, convMultiInput.
-    """
-    if context.facts.rank(context.node.input(0)) != 3 or context.values.kind(context.node.input(1)) in (Kind.WEIGHTS, Kind.LOST):
-        return None
-    return Problem(
-        "of rank 3 needs W as an initializer; here it is computed",
-        (1,),
-        "Assertion failed: checkSpatialDims(kernel_tensor_ptr->getDimensions())",
-    )
