@@ -25,9 +25,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Decline:
-    """A rewrite does not apply, and why: a clause that the report prints."""
+    """A rewrite does not apply, and why: a clause that the report prints.
+
+    `plain` says that the node is none of those that the rewrite is for: the report tells it only where there is nothing else
+    to tell.
+    """
 
     reason: str
+    plain: bool = False
 
 
 class Names:
@@ -93,6 +98,7 @@ class Region:
         self.opsets = opsets
         self._names = names
         self._edited: onnx.NodeProto | None = None
+        self._replaced = False
         self._tensors: list[onnx.TensorProto] = []
         self._own: set[str] = set()
 
@@ -120,9 +126,14 @@ class Region:
         """True where `edited` was asked for."""
         return self._edited is not None
 
+    @property
+    def is_replaced(self) -> bool:
+        """True where `replace` was called."""
+        return self._replaced
+
     def tensor(self, role: str, array: np.ndarray) -> str:
         """Add an initializer of that content and return its name."""
-        name = self._name(role)
+        name = self.free_name(role)
         self._tensors.append(onnx.numpy_helper.from_array(np.ascontiguousarray(array).reshape(np.shape(array)), name))
         return name
 
@@ -134,10 +145,16 @@ class Region:
 
     def free_name(self, role: str) -> str:
         """A name that nothing in the model has, `<old node>/<role>`."""
-        return self._name(role)
-
-    def _name(self, role: str) -> str:
         return self._names.free(f"{self._names.base(self.proto)}/{role}", self._own)
+
+    def stored(self, array: np.ndarray) -> Change:
+        """The node gives way to its value, an initializer of the same name; a Constant where the node makes a graph output."""
+        (name,) = (name for name in self.proto.output if name)
+        tensor = onnx.numpy_helper.from_array(np.ascontiguousarray(array).reshape(array.shape), name)
+        if name not in self.facts.scope.outputs:
+            return Change(self.scope, self.index, [], [tensor])
+        node = onnx.helper.make_node("Constant", [], [name], name=self.proto.name, value=tensor)
+        return Change(self.scope, self.index, [node])
 
     # graphsurgeon -------------------------------------------------------------------------------------------------------
 
@@ -163,11 +180,18 @@ class Region:
         """A new constant; its element type is the array's."""
         import onnx_graphsurgeon as gs
 
-        return gs.Constant(self._name(role), np.ascontiguousarray(array).reshape(np.shape(array)))
+        return gs.Constant(self.free_name(role), np.ascontiguousarray(array).reshape(np.shape(array)))
+
+    @property
+    def absent(self) -> gs.Variable:
+        """An optional input that is left out."""
+        import onnx_graphsurgeon as gs
+
+        return gs.Variable.empty()
 
     def layer(self, op: str, role: str, inputs: Sequence[gs.Tensor], **attrs: Any) -> gs.Variable:
         """A new node of operator `op`; returns its only output."""
-        name = self._name(role)
+        name = self.free_name(role)
         import onnx_graphsurgeon as gs
 
         # as a Variable: a plain string would get a number behind it
@@ -178,7 +202,7 @@ class Region:
         """A new node of operator `op` with an output for each role; the node is named after the first."""
         import onnx_graphsurgeon as gs
 
-        names = [self._name(role) for role in roles]
+        names = [self.free_name(role) for role in roles]
         outputs = [gs.Variable(name) for name in names]
         self.graph.layer(op=op, name=names[0], inputs=list(inputs), outputs=outputs, attrs=attrs)
         return outputs
@@ -188,6 +212,7 @@ class Region:
 
         The maker of the first takes over the node's name. What is an input, a constant, or given twice gets an Identity.
         """
+        self._replaced = True
         old = list(self.node.outputs)
         self.node.outputs.clear()
         self.graph.nodes.remove(self.node)
