@@ -285,6 +285,6 @@ def test_names_in_a_model_cannot_drive_the_terminal(run: Any, models: Path, fake
 
 
 def test_a_major_version_says_which_release_it_stands_for(run: Any, models: Path) -> None:
-    done = run("lint", "good.onnx", "-t", "trt5")
-    assert done.exit_code == 0
-    assert done.stderr == "trt5 stands for trt5.1, its newest release\n"
+    done = run("lint", "-t", "trt5", "good.onnx")
+    assert done.code == 0
+    assert done.err == "trt5 stands for trt5.1, its newest release\n"
