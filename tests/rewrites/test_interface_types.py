@@ -1,4 +1,4 @@
-"""Doubles as floats inside, and with consent inputs and outputs in another type: proven, said plainly, never without being asked."""
+"""Doubles as floats inside; with consent inputs and outputs in another type: proven, said plainly, never without being asked."""
 
 import numpy as np
 import onnx
@@ -122,7 +122,7 @@ def test_what_only_casts_to_float_read_is_given_as_floats(kind: str) -> None:
 def test_indices_are_given_as_int32() -> None:
     model = parse("""
     <ir_version: 4, opset_import: ["" : 9]>
-    g (int64[n,2] i, float[n,5] x) => (float[n,4] y) <float[5,4] t = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20}> {
+    g (int64[1,2] i) => (float[4] y) <float[5,4] t = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20}> {
       j = Squeeze <axes = [0]> (i)
       e = Gather (t, j)
       y = ReduceMean <axes = [0], keepdims = 0> (e)
