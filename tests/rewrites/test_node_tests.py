@@ -16,6 +16,9 @@ from .harness import Arrays, check, lower, repair, run
 # begins in the padding, OneHot's default depth differs, and sequences in Identity, If and Loop are younger than opset 13.
 CHECKER_DIFFERS = ("_ceil_", "onehot_with_negative", "sequence", "_seq", "identity_opt", "optional")
 
+# onnxruntime's kernel writes the lowest float where the body of the operator has -inf, which is what the test data have too.
+KERNEL_DIFFERS = ("qk_matmul_bias_3d_mask_causal", "qk_matmul_bias_4d_mask_causal")
+
 
 @pytest.fixture(scope="module")
 def cases() -> list[Any]:
@@ -69,7 +72,7 @@ def lowered(cases: list[Any], low: int) -> Iterator[tuple[Any, onnx.ModelProto]]
             yield case, result
 
 
-@pytest.mark.parametrize(("low", "at_least"), [(11, 500), (9, 380)])
+@pytest.mark.parametrize(("low", "at_least"), [(11, 900), (9, 800)])
 def test_a_node_test_moved_down_computes_the_same(
     cases: list[Any], low: int, at_least: int, measured: Callable[[str], None]
 ) -> None:
@@ -77,7 +80,7 @@ def test_a_node_test_moved_down_computes_the_same(
     for case, result in lowered(cases, low):
         moved += 1
         expected = reference(case)
-        if expected is not None:
+        if expected is not None and not any(word in case.name for word in KERNEL_DIFFERS):
             equal(case, result, expected)
             compared += 1
     assert moved >= at_least
