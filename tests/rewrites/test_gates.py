@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import onnx
 import pytest
 
@@ -55,7 +54,7 @@ def brings_another(region: Any, facts: Any, target: Any) -> None:
 
 
 def brings_a_parser_error(region: Any, facts: Any, target: Any) -> None:
-    made = region.layer("Expand", "wide", [region.node.inputs[0], region.constant("to", np.array([1, 3, 4, 4], np.int64))])
+    made = region.layer("RandomUniformLike", "drawn", [region.node.inputs[0]])
     region.replace(region.layer("Relu", "out", [made]))
 
 

@@ -42,8 +42,14 @@ def reference(case: Any) -> Arrays | None:
     return values if all(isinstance(value, np.ndarray) for value in values.values()) else None
 
 
-def equal(case: Any, result: onnx.ModelProto, expected: Arrays) -> None:
-    got = run(result, feeds(case))
+def equal(case: Any, result: onnx.ModelProto, expected: Arrays) -> bool:
+    """Asserts it; False where onnxruntime has no kernel of the older version for the element type."""
+    try:
+        got = run(result, feeds(case))
+    except Exception as error:
+        if type(error).__name__ != "NotImplemented":
+            raise
+        return False
     for name, array in expected.items():
         if array.dtype.kind in "fc":
             half = array.dtype.itemsize == 2
@@ -52,6 +58,7 @@ def equal(case: Any, result: onnx.ModelProto, expected: Arrays) -> None:
             )
         else:
             np.testing.assert_array_equal(got[name], array, err_msg=case.name)
+    return True
 
 
 def lowered(cases: list[Any], low: int) -> Iterator[tuple[Any, onnx.ModelProto]]:
@@ -81,8 +88,7 @@ def test_a_node_test_moved_down_computes_the_same(
         moved += 1
         expected = reference(case)
         if expected is not None and not any(word in case.name for word in KERNEL_DIFFERS):
-            equal(case, result, expected)
-            compared += 1
+            compared += equal(case, result, expected)
     assert moved >= at_least
     measured(f"node tests moved to opset {low}: {moved} of {len(cases)}, {compared} of them run by onnxruntime, all equal")
 
