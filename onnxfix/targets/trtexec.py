@@ -12,7 +12,7 @@ from onnxfix.targets._files import Table, read_toml, rules_dir
 from onnxfix.targets.target import find_target
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from onnxfix.targets.target import Target
 
@@ -45,13 +45,13 @@ class Wishes:
     Attributes:
         shapes: smallest, usual and largest shape of inputs by name.
         precision: types to compute in besides float32: `fp16`, `bf16`, `int8`, `fp8`, `tf32`.
-        values: other options by the names of `rules/trtexec.toml`; True for those without a value.
+        values: other options by the names of `rules/trtexec.toml`; True for those without a value, a tuple for several.
         engine: the file to write.
     """
 
     shapes: Mapping[str, tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]] = field(default_factory=dict)
     precision: frozenset[str] = frozenset()
-    values: Mapping[str, str | bool] = field(default_factory=dict)
+    values: Mapping[str, str | bool | tuple[str, ...]] = field(default_factory=dict)
     engine: str = ""
 
 
@@ -97,7 +97,7 @@ def trtexec(target: Target, model: str, wishes: Wishes | None = None) -> tuple[s
             raise UsageError(f"trtexec has no option {name!r}")
         form = options()[name].of(target)
         if form is not None:
-            words.extend(word.replace("{}", value) for word in form.split())
+            words.extend(word.replace("{}", shlex.quote(value)) for word in form.split())
         elif options()[name].without:
             notes.append(options()[name].without)
 
@@ -108,15 +108,15 @@ def trtexec(target: Target, model: str, wishes: Wishes | None = None) -> tuple[s
     for name in sorted(wishes.precision):
         add(name)
     for name, value in wishes.values.items():
-        if value is not False:
-            add(name, "" if value is True else str(value))
+        for each in value if isinstance(value, tuple) else (value,):
+            if each is not False:
+                add(name, "" if each is True else str(each))
     if wishes.engine:
         add("save", wishes.engine)
-    return shlex.join(words), tuple(dict.fromkeys(notes))
+    return " ".join(words), tuple(dict.fromkeys(notes))
 
 
-def _add_shapes(target: Target, wishes: Wishes, add: object) -> None:
-    assert callable(add)
+def _add_shapes(target: Target, wishes: Wishes, add: Callable[..., None]) -> None:
     if target.implicit_batch:
         batches = {largest[0] for _, _, largest in wishes.shapes.values() if largest}
         if len(batches) == 1:
