@@ -58,6 +58,18 @@ def no_integers(context: Context) -> Problem | None:
     return None
 
 
+@check("elementwise.log_of_exp")
+def log_of_exp(context: Context) -> Problem | None:
+    """The importer takes the logarithm of exponentials that nothing was taken off from.
+
+    Source: onnx-tensorrt 5.0 to 10.1, builtin_op_importers.cpp: LogSoftmax is a Softmax and a Log, ReduceLogSumExp an Exp, a sum
+    and a Log; exp overflows float32 above 88 and half precision above 11.
+    """
+    if context.facts.dtype_name(context.node.input(0)) not in ("FLOAT", "FLOAT16", "?"):
+        return None
+    return Problem("is the logarithm of plain exponentials, infinite where values lie more than 87 apart")
+
+
 @check("elementwise.legacy_broadcast")
 def legacy_broadcast(context: Context) -> Problem | None:
     """Before opset 7 an operand is broadcast only where `broadcast` says so, which the importer does not read.
