@@ -19,6 +19,7 @@ COMMANDS = {
     "run": "All of it: lint, repair, prove, parse, build, bench.",
     "explain": "Explain a rule, an operator or a parser's message.",
     "rules": "List the rules.",
+    "env": "Say what this machine has, and what is missing.",
     "targets": "List the TensorRT releases, or compare two.",
 }
 _GLOBAL_HELP = "The options of `onnxfix --help` may also stand here: -q, -v, --color, --config, --isolated, --traceback."
