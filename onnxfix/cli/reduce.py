@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @click.option(
     "--until",
     type=click.Choice(["blocked", "refused", "build", "differs"]),
-    help="What it has to show: refused by lint, by the parser, by the builder, or other numbers after repair.  [the first it shows]",
+    help="What it has to show: refused by lint, by the parser, by the builder, or other numbers after repair.  [the first shown]",
 )
 @click.option("-o", "--output", metavar="FILE", type=NAME, help="The small model.  [MODEL.reduced.onnx]")
 @click.option("--allow", metavar="CODE", multiple=True, help="Consent to a fix, for --until differs (repeatable).")
