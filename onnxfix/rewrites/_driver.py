@@ -314,7 +314,9 @@ class Driver:
             values = dict.fromkeys(name for finding in proposal.findings for name in _values_of(finding, None))
             code = proposal.findings[0].code
             module = importlib.import_module(f"onnxfix.rewrites.{proposal.info.name}")
-            answered: Decline | None = module.run(model, Request(facts, tuple(values), code, self.targets), Edit(names, log, code))
+            # other proposals of the batch may have moved nodes already
+            now = Facts(ModelView(model), self.base_dir)
+            answered: Decline | None = module.run(model, Request(now, tuple(values), code, self.targets), Edit(names, log, code))
             return answered
         return list_initializers(model, facts)
 
