@@ -718,6 +718,15 @@ _ALL = (
         "Where",
     ),
     _info(
+        "unroll_recurrent",
+        "the equations of the layer, once for every step",
+        Applicability.EQUIVALENT,
+        Phase.OPERATORS,
+        "GRU",
+        "LSTM",
+        "RNN",
+    ),
+    _info(
         "opset_move",
         "write the model in an older opset",
         Applicability.EXACT,
