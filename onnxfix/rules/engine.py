@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING
 
 import onnx
@@ -15,7 +16,8 @@ from onnxfix.model.dims import Poly
 from onnxfix.rewrites.catalogue import candidates
 from onnxfix.rules.finding import Finding, Location, ValueRef
 from onnxfix.rules.rule import advice_rules, load_rule
-from onnxfix.targets import first_accepting, op_support
+from onnxfix.targets import first_accepting, neighbours, op_support
+from onnxfix.targets.builds import build_limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -183,6 +185,11 @@ class _Linter:
             problem = broken(limit, Context(node, facts, values, self.target, limit.args))
             if problem is not None:
                 yield self._broken(node, support, limit, problem)
+        for entry in build_limits(node.op_type, self.target) if not node.domain else ():
+            problem = broken(entry.limit, Context(node, facts, values, self.target, entry.limit.args))
+            if problem is not None:
+                found = self._broken(node, support, entry.limit, problem)
+                yield dataclasses.replace(found, evidence=(entry.evidence,))
 
     def _inputs_by_name(self, node: Node) -> Iterator[Finding]:
         scope = self.view.main
@@ -221,7 +228,12 @@ class _Linter:
             code = "OFX103" if plugin and node.domain not in ("", "org.pytorch.aten") else "OFX101"
             text = f"has no importer in {self.target.id}" + (" and no plugin of that name comes with it" if plugin else "")
             return self._make(code, node, text, message=self.target.unregistered_message.replace("{op}", node.op_type))
-        return self._make("OFX005", node, f"has no record for {self.target.id}, so nobody knows", unknown=True)
+        words = {"yes": "takes it", "no": "does not take it", "plugin": "takes it with a plugin of that name"}
+        known = neighbours(node.domain, node.op_type, self.target)
+        others = "; ".join(f"{other.id} {words[support.status]}" for other, support in known)
+        return self._make(
+            "OFX005", node, f"has no record for {self.target.id}" + (f": {others}" if others else ", so nobody knows"), unknown=True
+        )
 
     def _refused_text(self, node: Node, support: OpSupport) -> str:
         if support.status == "plugin":
