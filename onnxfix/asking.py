@@ -6,7 +6,7 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from onnxfix.engines import ParseVerdict, parse
-from onnxfix.engines._tool import tool, tool_of
+from onnxfix.engines.choice import tool, tool_of
 from onnxfix.errors import MissingToolError
 from onnxfix.rules.finding import Finding, Location, Severity, Verdict, verdict_of
 from onnxfix.rules.rule import load_rule

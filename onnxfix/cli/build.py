@@ -98,7 +98,7 @@ def _engine_of(target: str | None, engine: str | None, model: Path) -> str | Non
     """The engine that `target` asks for, checked against `--engine` and the release that is installed."""
     if target is None:
         return engine
-    from onnxfix.engines._tool import NAMES, choose, tool
+    from onnxfix.engines.choice import NAMES, choose, tool
     from onnxfix.targets.target import find_target
 
     wanted = find_target(target)
@@ -153,7 +153,7 @@ def _as_json(parsed: ParseResult, built: BuildResult | None) -> dict[str, Any]:
 
 
 def _lines(model: Path, parsed: ParseResult, built: BuildResult | None) -> list[str]:
-    from onnxfix.engines._tool import tool
+    from onnxfix.engines.choice import tool
 
     title = f"{tool(parsed.engine).title} {parsed.version}".rstrip()
     if parsed.verdict != "parsed":

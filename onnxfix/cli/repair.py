@@ -288,7 +288,7 @@ def _real(target: Path) -> Path:
 def _repair(file: str, run: _Run) -> tuple[int, dict[str, Any] | None]:
     """Repair one model, write it, show the report; the exit code and the entry of the JSON report."""
     from onnxfix.api import repair_model
-    from onnxfix.engines._tool import builds_for
+    from onnxfix.engines.choice import builds_for
     from onnxfix.report.json import repair_entry
     from onnxfix.report.repair_text import repair_lines
     from onnxfix.report.text import View

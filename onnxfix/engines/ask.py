@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from onnxfix.engines._tool import Tool, choose, gpu_present
+from onnxfix.engines.choice import choose
 from onnxfix.engines.result import (
     BuildResult,
     BuildVerdict,
@@ -22,6 +22,7 @@ from onnxfix.engines.result import (
     ParseVerdict,
     ShapeRange,
 )
+from onnxfix.engines.tool import Tool, gpu_present
 from onnxfix.errors import MissingToolError, UsageError
 from onnxfix.model.files import check_output, same_file
 

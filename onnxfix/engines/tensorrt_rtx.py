@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from onnxfix.engines._tool import Tool
+from onnxfix.engines.tool import Tool
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -170,14 +170,39 @@ class Region:
         (output,) = self.graph.layer(op=op, name=name, inputs=list(inputs), outputs=[gs.Variable(name)], attrs=attrs)
         return output
 
-    def replace(self, made: gs.Variable, slot: int = 0) -> None:
-        """Let `made` be the node's output `slot` from now on: its maker takes over the old names and the node goes."""
-        maker = made.inputs[0]
-        old = self.node.outputs[slot]
+    def layers(self, op: str, roles: Sequence[str], inputs: Sequence[gs.Tensor], **attrs: Any) -> list[gs.Variable]:
+        """A new node of operator `op` with an output for each role; the node is named after the first."""
+        import onnx_graphsurgeon as gs
+
+        names = [self._name(role) for role in roles]
+        outputs = [gs.Variable(name) for name in names]
+        self.graph.layer(op=op, name=names[0], inputs=list(inputs), outputs=outputs, attrs=attrs)
+        return outputs
+
+    def replace(self, *made: gs.Tensor | None) -> None:
+        """Let `made[i]` be the node's output i from now on, and the node go; None where nothing reads that output.
+
+        The maker of the first takes over the node's name. What is an input, a constant, or given twice gets an Identity.
+        """
+        old = list(self.node.outputs)
         self.node.outputs.clear()
-        maker.outputs = [old]
-        maker.name = self.proto.name
         self.graph.nodes.remove(self.node)
+        used: set[int] = set()
+        named = False
+        for output, new in zip(old, made, strict=False):
+            if new is None or output.is_empty():
+                continue
+            if not new.inputs or id(new) in used:
+                new = self.layer("Identity", "same", [new])
+            used.add(id(new))
+            for node in (*new.inputs, *new.outputs):
+                for tensors in (node.inputs, node.outputs):
+                    for position, tensor in enumerate(list(tensors)):
+                        if tensor is new:
+                            tensors[position] = output
+            if not named:
+                output.inputs[0].name = self.proto.name
+                named = True
 
     # result ---------------------------------------------------------------------------------------------------------------
 

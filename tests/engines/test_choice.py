@@ -3,15 +3,15 @@ import sys
 
 import pytest
 
-from onnxfix.engines import _tool
+from onnxfix.engines import choice, tool
 from onnxfix.errors import MissingToolError, UsageError
 
 
 @pytest.fixture
 def machine(monkeypatch):
     def has(*modules, gpu=False):
-        monkeypatch.setattr(_tool.Tool, "is_installed", lambda self: self.module in modules)
-        monkeypatch.setattr(_tool, "gpu_present", lambda: gpu)
+        monkeypatch.setattr(tool.Tool, "is_installed", lambda self: self.module in modules)
+        monkeypatch.setattr(choice, "gpu_present", lambda: gpu)
 
     return has
 
@@ -27,7 +27,7 @@ def machine(monkeypatch):
 )
 def test_tensorrt_where_it_can_be_used_else_tensorrt_rtx(machine, modules, gpu, name):
     machine(*modules, gpu=gpu)
-    assert _tool.choose(None).name == name
+    assert choice.choose(None).name == name
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_tensorrt_where_it_can_be_used_else_tensorrt_rtx(machine, modules, gpu, 
 def test_what_is_missing_is_said_with_how_to_get_it(machine, modules, name, said):
     machine(*modules)
     with pytest.raises(MissingToolError) as caught:
-        _tool.choose(name)
+        choice.choose(name)
     assert str(caught.value).startswith(said)
 
 
@@ -52,13 +52,13 @@ def test_what_is_missing_is_said_with_how_to_get_it(machine, modules, name, said
 )
 def test_a_machine_builds_for_the_releases_that_are_installed(machine, monkeypatch, modules, gpu, targets):
     machine(*modules, gpu=gpu)
-    monkeypatch.setattr(_tool.Tool, "version", lambda self: "1.7.1.116" if self.family == "rtx" else "10.9.0")
-    assert {target for target in ("trt5.1", "trt10.9", "rtx1.7", "rtx1.70") if _tool.builds_for(target)} == targets
+    monkeypatch.setattr(tool.Tool, "version", lambda self: "1.7.1.116" if self.family == "rtx" else "10.9.0")
+    assert {target for target in ("trt5.1", "trt10.9", "rtx1.7", "rtx1.70") if choice.builds_for(target)} == targets
 
 
 def test_an_unknown_engine_is_a_usage_error():
     with pytest.raises(UsageError, match="tensorrt or tensorrt-rtx"):
-        _tool.choose("tvm")
+        choice.choose("tvm")
 
 
 def test_importing_engines_imports_no_native_library():

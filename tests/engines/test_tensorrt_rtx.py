@@ -158,9 +158,9 @@ def test_shape_options_make_a_profile(save):
 
 def test_a_target_has_to_be_the_installed_release(save, monkeypatch):
     path = save(MODEL)
-    monkeypatch.setattr("onnxfix.engines._tool.Tool.version", lambda self: "1.7.1.116")
+    monkeypatch.setattr("onnxfix.engines.tool.Tool.version", lambda self: "1.7.1.116")
     assert run(path, "-t", "rtx1.7", "--parse-only").exit_code == 0
-    monkeypatch.setattr("onnxfix.engines._tool.Tool.version", lambda self: "1.70.0")
+    monkeypatch.setattr("onnxfix.engines.tool.Tool.version", lambda self: "1.70.0")
     other = run(path, "-t", "rtx1.7", "--parse-only")
     assert isinstance(other.exception, MissingToolError)
     assert "TensorRT-RTX 1.70.0 is installed, not 1.7" in str(other.exception)
