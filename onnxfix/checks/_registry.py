@@ -39,7 +39,21 @@ class Context:
 
 
 _CHECKS: dict[str, Callable[[Context], Problem | None]] = {}
-_FAMILIES = ("attributes", "batch_axis", "elementwise", "inputs", "outputs", "pool", "resize", "shapes", "slice")
+_FAMILIES = (
+    "attributes",
+    "batch_axis",
+    "control_flow",
+    "conv",
+    "elementwise",
+    "inputs",
+    "outputs",
+    "pad",
+    "pool",
+    "recurrent",
+    "resize",
+    "shapes",
+    "slice",
+)
 
 
 def check(name: str) -> Callable[[Callable[[Context], Problem | None]], Callable[[Context], Problem | None]]:

@@ -94,3 +94,40 @@ def one_scale_an_axis(context: Context) -> Problem | None:
     if rank is None or given is None or len(given) in ((rank,) if slot == 2 else (0, rank)):
         return None
     return Problem(f"has {len(given)} {'sizes' if slot == 3 else 'scales'} for data of rank {rank}", (slot,))
+
+
+@check("resize.mode_by_form")
+def mode_by_form(context: Context) -> Problem | None:
+    """What coordinates there are depends on the mode and on whether sizes or scales are given.
+
+    Source: onnx-tensorrt tag release/7.2.1, builtin_op_importers.cpp, Resize.
+    """
+    node = context.node
+    if (node.opset or 0) < 11:
+        return None
+    form = "sizes" if len(node.inputs) >= 4 else "scales"
+    mode, coordinates = attribute_or_default(node, "mode"), attribute_or_default(node, "coordinate_transformation_mode")
+    allowed = {
+        ("nearest", "sizes"): ("asymmetric", "align_corners"),
+        ("nearest", "scales"): ("asymmetric",),
+        ("linear", "sizes"): ("half_pixel", "pytorch_half_pixel", "align_corners"),
+        ("linear", "scales"): ("asymmetric", "pytorch_half_pixel", "half_pixel"),
+    }.get((mode, form))
+    if allowed is None or coordinates in allowed:
+        return None
+    return Problem(
+        f"in {mode} mode by {form} does not take {coordinates} coordinates",
+        (3 if form == "sizes" else 2,),
+        f"TensorRT only supports {', '.join(allowed)} … for {mode} … resizes when {form} are provided!",
+    )
+
+
+@check("resize.asymmetric_linear")
+def asymmetric_linear(context: Context) -> Problem | None:
+    """Linear interpolation from asymmetric coordinates, the only ones before opset 11."""
+    node = context.node
+    if attribute_or_default(node, "mode") != "linear":
+        return None
+    if (node.opset or 0) >= 11 and attribute_or_default(node, "coordinate_transformation_mode") != "asymmetric":
+        return None
+    return Problem("interpolates linearly from asymmetric coordinates", (0,))

@@ -82,3 +82,27 @@ def axis_inside(context: Context) -> Problem | None:
     if rank is None or not isinstance(value, int) or -rank <= value < rank:
         return None
     return Problem(f"with axis={value} names no axis of data of rank {rank}", (0,))
+
+
+@check("shapes.squashed")
+def squashed(context: Context) -> Problem | None:
+    """Data of rank 3 to 5, or at most one dimension that the network does not know: other ranks are reshaped to 4 axes.
+
+    Source: onnx-tensorrt 7.0 to 7.2.1, onnx2trt_utils.cpp, scaleHelper.
+    """
+    name = context.node.input(0)
+    shape = context.facts.shape(name)
+    if shape is None or 3 <= len(shape) <= 5:
+        return None
+    unknown = len(shape) if _reshaped_by_tensor(context, name) else sum(isinstance(dim, Poly) for dim in shape)
+    if unknown < 2:
+        return None
+    return Problem(f"takes data of rank {len(shape)} only where at most one dimension is unknown; here {unknown} are", (0,))
+
+
+def _reshaped_by_tensor(context: Context, name: str) -> bool:
+    """Whether a Reshape made the value whose shape is no weights: the network then knows none of its dimensions."""
+    maker = context.node.scope.producers.get(name)
+    while maker is not None and maker.op_type in ("Relu", "Identity", "Dropout", "Sigmoid", "Tanh", "LeakyRelu"):
+        maker = maker.scope.producers.get(maker.input(0))
+    return maker is not None and maker.op_type == "Reshape" and context.values.kind(maker.input(1)) is not Kind.WEIGHTS

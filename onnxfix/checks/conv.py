@@ -1,0 +1,28 @@
+"""Convolutions."""
+
+from __future__ import annotations
+
+from onnxfix.checks._registry import Context, Problem, check
+
+_VOLUME = 3
+
+
+@check("conv.volume_pads")
+def volume_pads(context: Context) -> Problem | None:
+    """A transposed convolution over a volume has the same padding at both ends, once `output_padding` is taken off the end.
+
+    Source: onnx-tensorrt tags release/7.1 to release/8.2-GA, builtin_op_importers.cpp, ConvTranspose.
+    """
+    node = context.node
+    shape = context.facts.shape(node.input(1))
+    axes = len(node.attr("kernel_shape", ())) or (len(shape) - 2 if shape is not None else 0)
+    if axes != _VOLUME or node.attr("auto_pad", "NOTSET") != "NOTSET" or node.attr("output_shape") is not None:
+        return None
+    pads = node.attr("pads", (0,) * 2 * axes)
+    extra = node.attr("output_padding", (0,) * axes)
+    if len(pads) != 2 * axes or len(extra) != axes:
+        return None
+    ends = tuple(max(end - more, 0) for end, more in zip(pads[axes:], extra, strict=True))
+    if ends == tuple(pads[:axes]):
+        return None
+    return Problem(f"over a volume has padding {list(pads[:axes])} in front and {list(ends)} behind, less its output_padding")
