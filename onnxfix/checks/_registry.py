@@ -42,6 +42,7 @@ _CHECKS: dict[str, Callable[[Context], Problem | None]] = {}
 _FAMILIES = (
     "attributes",
     "batch_axis",
+    "builder",
     "control_flow",
     "conv",
     "elementwise",
@@ -50,9 +51,11 @@ _FAMILIES = (
     "pad",
     "pool",
     "recurrent",
+    "reduce",
     "resize",
     "shapes",
     "slice",
+    "split",
 )
 
 

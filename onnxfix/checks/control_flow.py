@@ -21,10 +21,15 @@ def scan_output(context: Context) -> Problem | None:
 
 @check("control_flow.while_loop")
 def while_loop(context: Context) -> Problem | None:
-    """A Loop without a trip count, whose condition the body computes."""
+    """A Loop whose condition the body computes; with `counted` in the limit those with a trip count do not count.
+
+    Source: onnx-tensorrt 7.0 to 7.2.1, Loop (kWHILE on the initial condition); onnx/onnx-tensorrt#891 for 8.5.
+    """
     node = context.node
     body = node.subgraphs.get("body")
-    if body is None or not body.outputs or (node.input(0) and not _endless(context, node.input(0))):
+    if body is None or not body.outputs or not node.input(1):
+        return None
+    if context.args.get("counted") and node.input(0) and not _endless(context, node.input(0)):
         return None
     condition = body.outputs[0]
     while condition in body.producers and body.producers[condition].op_type == "Identity":

@@ -26,3 +26,19 @@ def volume_pads(context: Context) -> Problem | None:
     if ends == tuple(pads[:axes]):
         return None
     return Problem(f"over a volume has padding {list(pads[:axes])} in front and {list(ends)} behind, less its output_padding")
+
+
+@check("conv.end_padding_lost")
+def end_padding_lost(context: Context) -> Problem | None:
+    """Where output_padding is given, the padding at the end is set to 0; it should be less by output_padding.
+
+    Source: onnx-tensorrt branch 6.0, builtin_op_importers.cpp, ConvTranspose (`end_padding.d[i] -= end_padding.d[i]`).
+    """
+    node = context.node
+    extra = node.attr("output_padding")
+    if extra is None or node.attr("output_shape") is not None or node.attr("auto_pad", "NOTSET") != "NOTSET":
+        return None
+    ends = node.attr("pads", (0,) * 2 * len(extra))[len(extra) :]
+    if tuple(ends) == tuple(extra):
+        return None
+    return Problem(f"with output_padding={list(extra)} is computed without its padding at the end, {list(ends)}")

@@ -56,3 +56,16 @@ def no_integers(context: Context) -> Problem | None:
         if context.facts.dtype_name(name) in ("INT32", "INT64"):
             return Problem(f"takes no {context.facts.dtype_name(name)} data", (slot,))
     return None
+
+
+@check("elementwise.logarithm")
+def logarithm(context: Context) -> Problem | None:
+    """What the importers write as a logarithm of what may be zero or infinite; constants are left alone.
+
+    Source: onnx-tensorrt v5.0 to 10.1-GA, LogSoftmax (Softmax, then Log) and ReduceLogSumExp (Exp, ReduceSum, Log).
+    """
+    if context.facts.is_constant(context.node.input(0)):
+        return None
+    if context.node.op_type == "LogSoftmax":
+        return Problem("is computed as Log(Softmax(x)): -inf where an entry is 87 or more below the largest (17 in float16)", (0,))
+    return Problem("is computed as Log(Sum(Exp(x))): infinite where an entry is above 88 (11 in float16)", (0,))

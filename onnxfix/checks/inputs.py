@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from onnxfix.checks._registry import Context, Problem, check
 from onnxfix.checks.limits import input_label
 
@@ -94,3 +96,14 @@ def _float_source(context: Context, name: str) -> str:
         maker = scope.producers.get(value)
         todo.extend(maker.inputs if maker is not None else ())
     return ""
+
+
+@check("inputs.negative")
+def negative(context: Context) -> Problem | None:
+    """A constant in `slot` has no negative elements."""
+    slot = int(context.args["slot"])
+    name = context.node.input(slot)
+    numbers = context.facts.constant(name) if name and context.facts.is_constant(name) else None
+    if numbers is None or numbers.size == 0 or not np.issubdtype(numbers.dtype, np.signedinteger) or int(numbers.min()) >= 0:
+        return None
+    return Problem(f"reads {int(numbers.min())} in {input_label(context.node, slot)}, which counts from the end", (slot,))

@@ -106,3 +106,20 @@ def _reshaped_by_tensor(context: Context, name: str) -> bool:
     while maker is not None and maker.op_type in ("Relu", "Identity", "Dropout", "Sigmoid", "Tanh", "LeakyRelu"):
         maker = maker.scope.producers.get(maker.input(0))
     return maker is not None and maker.op_type == "Reshape" and context.values.kind(maker.input(1)) is not Kind.WEIGHTS
+
+
+@check("shapes.softmax_of_13")
+def softmax_of_13(context: Context) -> Problem | None:
+    """From opset 13 softmax normalises over one axis, -1 by default; the importer goes on flattening from `axis` on, 1 by default.
+
+    Source: onnx-tensorrt 6.0-full-dims to tag release/7.2.1, builtin_op_importers.cpp, Softmax and LogSoftmax.
+    """
+    node = context.node
+    shape = context.facts.shape(node.input(0))
+    if shape is None or (node.opset or 0) < 13 or len(shape) < 2:
+        return None
+    meant, read = node.attr("axis", -1) % len(shape), node.attr("axis", 1) % len(shape)
+    others = [dim for axis, dim in enumerate(shape) if axis >= read and axis != meant]
+    if read <= meant and all(dim == 1 for dim in others):
+        return None
+    return Problem(f"over axis {meant} normalises over all axes from {read} on", (0,))

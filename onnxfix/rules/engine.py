@@ -9,6 +9,7 @@ import onnx
 from onnxfix.checks import Context, find_check
 from onnxfix.checks.limits import broken, input_label
 from onnxfix.checks.parser_values import Kind, ParserValues
+from onnxfix.checks.whole_graph import unsorted_names, wide_integer
 from onnxfix.model.declared import declared_otherwise
 from onnxfix.model.dims import Poly
 from onnxfix.rewrites.catalogue import candidates
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 
 # ModelImporter.cpp of release 6.0 reads graph.initializer itself.
 LISTING_ENDS = "trt6.0"
+
+# ShapedWeights.cpp of release 6.0-full-dims cuts what those before it refuse.
+CLAMPING_BEGINS = "trt6.0-fulldims"
 
 
 def lint(view: ModelView, facts: Facts, target: Target) -> list[Finding]:
@@ -136,6 +140,9 @@ class _Linter:
     def _scope(self, scope: Scope, outer: ParserValues | None) -> Iterator[Finding]:
         facts = self.facts.of(scope)
         values = ParserValues(scope, facts, self.target, outer)
+        unsorted = None if self.target.empty_names else unsorted_names(scope)
+        if unsorted is not None:
+            yield self._make("OFX011", unsorted.node, unsorted.text, slots=(), message=unsorted.message)
         for node in scope.nodes:
             refused, kind = False, None
             if any(values.kind(name) is Kind.LOST for name in node.inputs if name):
@@ -156,6 +163,7 @@ class _Linter:
 
     def _node(self, node: Node, facts: ScopeFacts, values: ParserValues) -> Iterator[Finding]:
         yield from self._inputs_by_name(node)
+        yield from self._wide_integers(node, facts)
         for rule in advice_rules():
             if node.op_type in rule.ops and not node.domain:
                 problem = find_check(rule.check)(Context(node, facts, values, self.target, {}))
@@ -195,6 +203,21 @@ class _Linter:
                 f"leaves out input {input_label(node, slot)}, which {self.target.id} looks up all the same",
                 message="Assertion failed: tensors.count(input_name)",
             )
+
+    def _wide_integers(self, node: Node, facts: ScopeFacts) -> Iterator[Finding]:
+        found = None if self.target.int64 == "native" else wide_integer(node, facts)
+        if found is None:
+            return
+        slot, label, value = found
+        if self.target.int64 == "refused":
+            text = f"reads {value} in {label}, which does not go into 32 bits"
+            yield self._make(
+                "OFX207", node, text, slots=(slot,), message="Weights cannot be cast down to INT32.", since=CLAMPING_BEGINS
+            )
+        else:
+            limit = 2**31 - 1 if value > 0 else -(2**31)
+            text = f"reads {value} in {label}, which the parser makes {limit}"
+            yield self._make("OFX808", node, text, slots=(slot,), message="is out of range. Clamping to", since="trt9.0")
 
     def _unrecorded(self, node: Node) -> Finding:
         registered = self.target.registered

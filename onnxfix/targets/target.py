@@ -46,6 +46,8 @@ class Target:
         unregistered_message: the parser's words then.
         lists_initializers: the parser finds initializers only through the graph's inputs.
         dynamic_inputs: axes other than 0 of an input may be dynamic.
+        int64: what becomes of a constant beyond 32 bits: `refused`, `clamped` to them, or `native`.
+        empty_names: several outputs of nodes may be left unnamed; earlier parsers take the empty name for one value.
     """
 
     id: str
@@ -70,6 +72,8 @@ class Target:
     unregistered_message: str
     lists_initializers: bool
     dynamic_inputs: bool
+    int64: str
+    empty_names: bool
     parser: str
     evidence: Evidence
     notes: tuple[str, ...]
@@ -118,6 +122,8 @@ def _read_target(data: object, position: int, where: str) -> Target:
         unregistered_message=table.take("unregistered_message", str),
         lists_initializers=table.take("lists_initializers", bool, False),
         dynamic_inputs=table.take("dynamic_inputs", bool),
+        int64=table.one_of("int64", ("refused", "clamped", "native")),
+        empty_names=table.take("empty_names", bool),
         parser=table.take("parser", str),
         evidence=evidence_of(table),
         notes=table.strings("notes", []),

@@ -149,6 +149,4 @@ def section() -> str:
 def write() -> None:
     """Write the list of known wrong reports; the reasons are kept, and are to be filled in where one is new."""
     reasons = known()
-    KNOWN.write_text(
-        "".join(f"{one.case}\t{one.target}\t{reasons.get((one.case, one.target), '')}\n" for one in wrong())
-    )
+    KNOWN.write_text("".join(f"{one.case}\t{one.target}\t{reasons.get((one.case, one.target), '')}\n" for one in wrong()))
