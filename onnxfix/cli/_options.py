@@ -26,6 +26,8 @@ class PathType(click.Path):
 
 
 NAME = PathType(readable=False)
+# Smallest, usual and largest shape.
+_PARTS = 3
 
 
 def parse_shapes(values: tuple[str, ...], option: str = "--shape") -> dict[str, tuple[int, ...]]:
@@ -38,16 +40,35 @@ def parse_shapes(values: tuple[str, ...], option: str = "--shape") -> dict[str, 
     Raises:
         UsageError: a value has another form, a size below 1, or two values name one input.
     """
-    shapes: dict[str, tuple[int, ...]] = {}
+    ranges = parse_ranges(values, option)
+    for name, shapes in ranges.items():
+        if len(shapes) > 1:
+            raise UsageError(f"{option} {name}:...: one shape, such as NAME:2x3x224x224, not a range")
+    return {name: shapes[0] for name, shapes in ranges.items()}
+
+
+def parse_ranges(values: tuple[str, ...], option: str = "--shape") -> dict[str, list[tuple[int, ...]]]:
+    """Read values such as `NAME:2x3x8` (one shape), `NAME:1x3x8..8x3x8` (smallest, largest) or three with the usual one between.
+
+    Raises:
+        UsageError: as `parse_shapes`.
+    """
+    ranges: dict[str, list[tuple[int, ...]]] = {}
     for value in values:
         name, colon, text = value.rpartition(":")
-        sizes = text.split("x")
-        if not colon or not name or not all(size.isascii() and size.isdigit() and int(size) > 0 for size in sizes):
+        parts = [part.split("x") for part in text.split("..")]
+        sizes = [size for part in parts for size in part]
+        if (
+            not colon
+            or not name
+            or len(parts) > _PARTS
+            or not all(size.isascii() and size.isdigit() and int(size) > 0 for size in sizes)
+        ):
             raise UsageError(f"{option} {value}: write it as NAME:2x3x224x224, all sizes 1 or more")
-        if name in shapes:
+        if name in ranges:
             raise UsageError(f"{option} {value}: input {name} has a shape already")
-        shapes[name] = tuple(int(size) for size in sizes)
-    return shapes
+        ranges[name] = [tuple(int(size) for size in part) for part in parts]
+    return ranges
 
 
 def check_inputs(model: onnx.ModelProto, inputs: Mapping[str, Any] | None, file: object) -> None:

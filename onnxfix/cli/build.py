@@ -8,12 +8,24 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from onnxfix.cli._options import PathType, parse_shapes
+from onnxfix.cli._building import (
+    ENGINES,
+    as_json,
+    build_options,
+    exit_code_of,
+    fault_lines,
+    lines,
+    options_of,
+    profiles_of,
+)
+from onnxfix.cli._options import PathType
 from onnxfix.cli._state import current_state
 from onnxfix.errors import MissingToolError, UsageError
 
 if TYPE_CHECKING:
-    from onnxfix.engines import BuildResult, ParseResult, ShapeRange
+    from collections.abc import Sequence
+
+    from onnxfix.engines import BuildResult, ParseResult
 
 # TensorRT is on the package index since this release.
 _FIRST_PACKAGED = 8
@@ -23,79 +35,115 @@ _FIRST_PACKAGED = 8
 @click.argument("model", metavar="MODEL", type=PathType(path_type=Path))
 @click.option("-t", "--target", metavar="TARGET", help="The release to build with; it has to be the one installed.")
 @click.option("-o", "--output", metavar="ENGINE", type=PathType(path_type=Path), help="[default: MODEL with .engine]")
-@click.option("--engine", type=click.Choice(["tensorrt", "tensorrt-rtx"]), help="[default: whichever can be used here]")
-@click.option("--sm", metavar="86,89", help="GPU architectures to build for (TensorRT-RTX).  [default: the GPU here, else 86]")
+@click.option("--engine", type=click.Choice(ENGINES), help="[default: whichever can be used here]")
 @click.option("--parse-only", is_flag=True, help="Ask the parser and stop.")
-@click.option("--workspace", metavar="MIB", type=click.IntRange(min=0), help="Limit of the builder's scratch memory.")
-@click.option("--shape", "shapes", metavar="NAME:2x3x8", multiple=True, help="The one shape of an input of open sizes.")
+@click.option(
+    "--shape",
+    "shapes",
+    metavar="NAME:1x3x8..4x3x8",
+    multiple=True,
+    help="Smallest and largest shape of an input, or one shape.",
+)
 @click.option("--min-shape", "smallest", metavar="NAME:1x3x8", multiple=True, help="Smallest shape of an input.")
 @click.option("--opt-shape", "usual", metavar="NAME:4x3x8", multiple=True, help="Shape of an input to be fastest at.")
 @click.option("--max-shape", "largest", metavar="NAME:8x3x8", multiple=True, help="Largest shape of an input.")
+@build_options
+@click.option("--repeat", metavar="K", type=click.IntRange(min=1), default=1, help="Build K engines, to see how builds differ.")
+@click.option("--log", "log_file", metavar="FILE", type=PathType(path_type=Path), help="All that the library says.  [if it fails]")
 @click.option("--timeout", metavar="SECONDS", type=click.FloatRange(min=0, min_open=True), default=600, show_default=True)
 @click.option("-f", "--output-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.pass_context
 def command(
     context: click.Context,
+    /,
     model: Path,
     target: str | None,
     output: Path | None,
     engine: str | None,
-    sm: str | None,
     parse_only: bool,
-    workspace: int | None,
     shapes: tuple[str, ...],
     smallest: tuple[str, ...],
     usual: tuple[str, ...],
     largest: tuple[str, ...],
+    repeat: int,
+    log_file: Path | None,
     timeout: float,
     output_format: str,
+    **given: Any,
 ) -> None:
-    """Ask the parser whether it takes MODEL, and build an engine from it.
+    """Ask the parser whether it takes MODEL, and build an engine from it, with a JSON file beside it that says how.
 
-    Parser and builder run in a process of their own. Exit code 0: built (or parsed); 1: refused, failed, crashed or
-    stopped; 2: a file that cannot be read or a wrong option; 4: neither TensorRT nor TensorRT-RTX can be used here.
+    Parser and builder run in a process of their own. Exit code 0: built (or parsed); 1: refused or failed; 2: crashed or
+    stopped, a file that cannot be read, a wrong option; 4: neither TensorRT nor TensorRT-RTX can be used here.
     """
     from onnxfix import engines
+    from onnxfix.engines.fault import fault_of
+    from onnxfix.model.files import check_output
 
-    profiles = _profiles(parse_shapes(shapes), smallest, usual, largest)
-    engine = _engine_of(target, engine, model)
+    options = options_of(given, profiles_of(shapes, smallest, usual, largest))
+    engine = engine_of(target, engine, model)
     state = current_state()
     show = state.progress()
+    output = output or model.with_suffix(".engine")
+    if log_file is not None:
+        check_output(log_file)
     if show is not None:
         show(f"{'parsing' if parse_only else 'building'} {model}")
+    builds: list[BuildResult] = []
     try:
         if parse_only:
-            parsed, built = engines.parse(model, engine, timeout), None
+            parsed = engines.parse(model, engine, timeout, options.plugins)
         else:
-            built = engines.build(
-                model,
-                output or model.with_suffix(".engine"),
-                engine=engine,
-                sm=[text.strip().replace(".", "") for text in sm.split(",")] if sm else (),
-                workspace=workspace,
-                profiles=profiles,
-                timeout=timeout,
-            )
-            parsed = built.parse
+            for number in range(1, repeat + 1):
+                file = output if number == 1 else output.with_name(f"{output.stem}.{number}{output.suffix}")
+                builds.append(engines.build(model, file, options, engine=engine, timeout=timeout, progress=show))
+                if builds[-1].verdict != "built":
+                    break
+            parsed = builds[-1].parse
     finally:
         if show is not None:
             show("")
+    built = builds[-1] if builds else None
     verdict = str(parsed.verdict if built is None else built.verdict)
-    exit_code = 0 if verdict in ("parsed", "built") else 1
+    exit_code = exit_code_of(verdict)
+    fault = fault_of(built or parsed, shlex.quote(str(model)))
+    if fault is not None and log_file is None and not parse_only:
+        log_file = output.with_name(f"{output.name}.log")
+    if log_file is not None:
+        from onnxfix.model.load import write_bytes
+
+        write_bytes(log_file, parsed.log.encode())
     if output_format == "json":
         from onnxfix.report.json import document, dumps
 
-        entry = {"path": str(model), "build": {"verdict": verdict, **_as_json(parsed, built)}}
-        click.echo(dumps(document([entry], exit_code=exit_code)), nl=False)
+        entry = _entry(verdict, parsed, builds)
+        entry["fault"] = fault.as_json() if fault is not None else None
+        click.echo(dumps(document([{"path": str(model), "build": entry}], exit_code=exit_code)), nl=False)
     else:
-        state.out().lines((line,) for line in _lines(model, parsed, built))
-        if built is not None and built.verdict == "built" and built.note:
-            state.note(f"note: {built.note}")
+        said = lines(str(model), parsed, builds[0] if builds else None)
+        for other in builds[1:]:
+            said += lines(str(model), parsed, other)[1:]
+        said += _spread(builds) if len(builds) > 1 else []
+        if fault is not None:
+            said += fault_lines(fault)
+        state.out().lines((line,) for line in said)
+        if fault is not None and log_file is not None:
+            state.note(f"log: {log_file}")
+        for note in built.notes if built is not None and built.verdict == "built" else ():
+            state.note(f"note: {note}")
+    if exit_code > 1:
+        words = built.messages if built is not None and parsed.verdict == "parsed" else parsed.messages
+        state.error(f"{model}: {' | '.join(words)}")
     context.exit(exit_code)
 
 
-def _engine_of(target: str | None, engine: str | None, model: Path) -> str | None:
-    """The engine that `target` asks for, checked against `--engine` and the release that is installed."""
+def engine_of(target: str | None, engine: str | None, model: Path) -> str | None:
+    """The engine that `target` asks for, checked against `--engine` and the release that is installed.
+
+    Raises:
+        MissingToolError: that release is not installed here, or is no Python package at all.
+        UsageError: `--engine` names another.
+    """
     if target is None:
         return engine
     from onnxfix.engines.choice import NAMES, choose, tool
@@ -116,61 +164,18 @@ def _engine_of(target: str | None, engine: str | None, model: Path) -> str | Non
     return name
 
 
-def _profiles(
-    fixed: dict[str, tuple[int, ...]], smallest: tuple[str, ...], usual: tuple[str, ...], largest: tuple[str, ...]
-) -> dict[str, ShapeRange]:
-    from onnxfix.engines import ShapeRange
-
-    low, middle, high = (
-        parse_shapes(values, option)
-        for values, option in ((smallest, "--min-shape"), (usual, "--opt-shape"), (largest, "--max-shape"))
-    )
-    profiles = {name: ShapeRange(shape, shape, shape) for name, shape in fixed.items()}
-    for name in {**low, **middle, **high}:
-        if name in fixed:
-            raise UsageError(f"input {name}: give --shape, or --min-shape, --opt-shape and --max-shape, not both")
-        if name not in low or name not in high:
-            missing = "--min-shape" if name not in low else "--max-shape"
-            raise UsageError(f"input {name}: {missing} is missing; give --min-shape, --max-shape and best --opt-shape")
-        profiles[name] = ShapeRange(low[name], middle.get(name, high[name]), high[name])
-    return profiles
+def _entry(verdict: str, parsed: ParseResult, builds: Sequence[BuildResult]) -> dict[str, Any]:
+    entry = {"verdict": verdict, **as_json(parsed, builds[0] if builds else None)}
+    if len(builds) > 1:
+        entry["repeats"] = [as_json(built.parse, built) for built in builds[1:]]
+    return entry
 
 
-def _as_json(parsed: ParseResult, built: BuildResult | None) -> dict[str, Any]:
-    from dataclasses import asdict
-
-    facts: dict[str, Any] = {"parse": asdict(parsed)}
-    if built is not None:
-        facts |= {
-            "output": str(built.output) if built.output is not None else None,
-            "bytes": built.size,
-            "seconds": round(built.seconds, 3),
-            "sm": list(built.sm),
-            "messages": list(built.messages),
-            "note": built.note,
-        }
-    return facts
-
-
-def _lines(model: Path, parsed: ParseResult, built: BuildResult | None) -> list[str]:
-    from onnxfix.engines.choice import tool
-
-    title = f"{tool(parsed.engine).title} {parsed.version}".rstrip()
-    if parsed.verdict != "parsed":
-        how = {"refused": "refuses it", "crashed": "crashed on it", "timeout": "did not come to an end"}[parsed.verdict]
-        lines = [f"{model}: the parser of {title} {how}"]
-        for error in parsed.errors:
-            where = f"graph/node[{error.node}] {error.op_type} {error.name}".rstrip() if error.node >= 0 else "model"
-            lines.append(f"  {where}: {error.code} {error.message}")
-        return lines if parsed.errors else lines + [f"  {message}" for message in parsed.messages]
-    from onnxfix.report.text import count
-
-    lines = [f"{model}: parsed by {title}, {count(parsed.layers, 'layer')}"]
-    if built is None:
-        return lines
-    if built.verdict != "built":
-        how = {"failed": "failed", "crashed": "crashed", "timeout": "did not come to an end"}[built.verdict]
-        return [*lines, f"the builder {how}; no engine was written", *(f"  {message}" for message in built.messages)]
-    home = "the GPU here" if not built.sm else "compute capability " + ", ".join(f"{s[:-1]}.{s[-1]}" for s in built.sm)
-    lines.append(f"built {built.output}: {built.size} bytes in {built.seconds:.2f} s, for {home}")
-    return lines
+def _spread(builds: Sequence[BuildResult]) -> list[str]:
+    """How engines of one model differ from build to build."""
+    sizes = [built.size for built in builds]
+    seconds = [built.seconds for built in builds]
+    different = len({built.sha256 for built in builds})
+    size = f"{sizes[0]} bytes each" if min(sizes) == max(sizes) else f"{min(sizes)} to {max(sizes)} bytes"
+    same = "all the same bytes" if different == 1 else f"{different} different files"
+    return [f"{len(builds)} builds: {size}, {same}, {min(seconds):.2f} to {max(seconds):.2f} s"]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from onnxfix.engines.ask import build, parse
+    from onnxfix.engines.options import BuildOptions, ShapeRange
     from onnxfix.engines.result import (
         BuildResult,
         BuildVerdict,
@@ -13,10 +14,11 @@ if TYPE_CHECKING:
         ParserError,
         ParseResult,
         ParseVerdict,
-        ShapeRange,
     )
 
+_HOMES = {"build": "ask", "parse": "ask", "BuildOptions": "options", "ShapeRange": "options"}
 __all__ = [
+    "BuildOptions",
     "BuildResult",
     "BuildVerdict",
     "NetworkTensor",
@@ -34,4 +36,4 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(f"{__name__}.{'ask' if name in ('build', 'parse') else 'result'}"), name)
+    return getattr(import_module(f"{__name__}.{_HOMES.get(name, 'result')}"), name)

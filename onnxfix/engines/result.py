@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
 
@@ -73,6 +74,7 @@ class ParseResult:
         outputs: the network's outputs, empty unless parsed.
         seconds: time that parsing took.
         messages: warnings and errors that the library logged; for a crash, how the process ended.
+        log: all that the library said while it parsed and built, its informational lines too.
     """
 
     verdict: ParseVerdict
@@ -84,6 +86,7 @@ class ParseResult:
     outputs: tuple[NetworkTensor, ...] = ()
     seconds: float = 0.0
     messages: tuple[str, ...] = ()
+    log: str = field(default="", repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +101,12 @@ class BuildResult:
         seconds: time that building took.
         sm: the GPU architectures built for, such as `86`; empty for the GPU of this machine.
         messages: warnings and errors that the library logged while building; for a crash, how the process ended.
-        note: a choice made for want of an option, empty where there was none.
+        notes: choices made for want of an option, and options that mean nothing here.
+        settings: the builder's settings as it had them: flags, optimization level, memory limits.
+        network: the layers of the network before the builder fused them: name, type and outputs.
+        layers: the layers of the engine as its inspector lists them; None where it could not be asked.
+        no_layers: why not.
+        sha256: of the engine file, empty unless built.
     """
 
     verdict: BuildVerdict
@@ -108,13 +116,9 @@ class BuildResult:
     seconds: float = 0.0
     sm: tuple[str, ...] = ()
     messages: tuple[str, ...] = ()
-    note: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ShapeRange:
-    """The shapes of one input in an optimization profile."""
-
-    min: tuple[int, ...]
-    opt: tuple[int, ...]
-    max: tuple[int, ...]
+    notes: tuple[str, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    network: tuple[Mapping[str, Any], ...] = ()
+    layers: tuple[Any, ...] | None = None
+    no_layers: str = ""
+    sha256: str = ""

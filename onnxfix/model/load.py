@@ -164,7 +164,7 @@ def check_external(model: onnx.ModelProto, base_dir: Path) -> None:
 
 
 @contextlib.contextmanager
-def _replacing(target: Path) -> Iterator[Path]:
+def replacing(target: Path) -> Iterator[Path]:
     """A temporary file in the folder of `target` that replaces it when the block ends well, else leaves no trace."""
     check_output(target)
     file = target.resolve()  # a link stays, the file behind it is replaced
@@ -193,7 +193,7 @@ def write_bytes(target: Path, data: bytes) -> None:
     Raises:
         UsageError: the folder or the file cannot be written.
     """
-    with _replacing(target) as temporary:
+    with replacing(target) as temporary:
         temporary.write_bytes(data)
 
 
@@ -221,7 +221,7 @@ def copy_external(model: onnx.ModelProto, source: Path, target: Path) -> None:
             copy.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise UsageError(f"{copy}: cannot be written: {error.strerror or error}") from None
-        with _replacing(copy) as temporary:
+        with replacing(copy) as temporary:
             shutil.copyfile(origin, temporary)
 
 

@@ -179,7 +179,7 @@ class ModelView:
                 if name:
                     (scope.owner(name) or scope).consumers[name].append((node, slot))
             for attribute in node.proto.attribute:
-                for key, graph in _graphs_of(attribute):
+                for key, graph in graphs_of(attribute):
                     inner = self._graph_scope(graph, f"{node.path}/{key}", scope, scope.opsets, depth + 1)
                     scope.subgraphs.setdefault(node.index, {})[key] = inner
                     for name in inner.outputs:
@@ -188,7 +188,8 @@ class ModelView:
                             owner.consumers[name].append((node, -1))
 
 
-def _graphs_of(attribute: onnx.AttributeProto) -> Iterator[tuple[str, onnx.GraphProto]]:
+def graphs_of(attribute: onnx.AttributeProto) -> Iterator[tuple[str, onnx.GraphProto]]:
+    """The graphs that an attribute holds, each with the name that paths have for it."""
     if attribute.type == onnx.AttributeProto.GRAPH:
         yield attribute.name, attribute.g
     for index, graph in enumerate(attribute.graphs):
@@ -198,7 +199,7 @@ def _graphs_of(attribute: onnx.AttributeProto) -> Iterator[tuple[str, onnx.Graph
 def captured_names(node: onnx.NodeProto) -> Iterator[str]:
     """Names that the node's subgraphs may read from outside (a superset: names that inner graphs define are dropped)."""
     for attribute in node.attribute:
-        for _, graph in _graphs_of(attribute):
+        for _, graph in graphs_of(attribute):
             inner = {value.name for value in graph.input} | {tensor.name for tensor in graph.initializer}
             inner.update(sparse.values.name for sparse in graph.sparse_initializer)
             inner.update(name for proto in graph.node for name in proto.output)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import onnx
 
-from onnxfix.model.view import ModelView, captured_names, topological_order
+from onnxfix.model.view import ModelView, captured_names, graphs_of, topological_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -101,7 +101,7 @@ def _splice(
     new: dict[int, list[onnx.NodeProto]] = {}
     for change, code in changes:
         replaced = old[change.index]
-        log.touched[node_key(key, replaced)] = code
+        _touch(log, key, replaced, code)
         _carry_over(replaced, change.nodes, code)
         new[change.index] = change.nodes
         freed.update(name for name in (*replaced.input, *captured_names(replaced)) if name)
@@ -121,6 +121,16 @@ def _splice(
         del graph.value_info[:]
         graph.value_info.extend(stay)
     return freed - own
+
+
+def _touch(log: EditLog, key: str, node: onnx.NodeProto, code: str) -> None:
+    """Note that the node goes, and with it those of its subgraphs."""
+    here = node_key(key, node)
+    log.touched.setdefault(here, code)
+    for attribute in node.attribute:
+        for name, graph in graphs_of(attribute):
+            for inner in graph.node:
+                _touch(log, "/".join((*here, name)), inner, code)
 
 
 def _carry_over(old: onnx.NodeProto, nodes: list[onnx.NodeProto], code: str) -> None:
@@ -173,7 +183,7 @@ def _without_orphans(
         if id(made) in dropped or any(readers.get(other, 0) > 0 or other in outputs for other in made.output if other):
             continue
         dropped.add(id(made))
-        log.touched.setdefault(node_key(key, made), "orphaned")
+        _touch(log, key, made, "orphaned")
         for source in (*made.input, *captured_names(made)):
             readers[source] -= 1
             if source:

@@ -132,6 +132,10 @@ class Region:
             self.edited.input.append("")
         self.edited.input[slot] = self.tensor(role, array)
 
+    def free_name(self, role: str) -> str:
+        """A name that nothing in the model has, `<old node>/<role>`."""
+        return self._name(role)
+
     def _name(self, role: str) -> str:
         return self._names.free(f"{self._names.base(self.proto)}/{role}", self._own)
 

@@ -8,6 +8,8 @@ import numpy as np
 import onnx
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from onnxfix.model.facts import ScopeFacts
 
 
@@ -20,23 +22,38 @@ def constant_value(facts: ScopeFacts, name: str) -> np.ndarray | None:
     value = facts.value(name)
     if value.tensor is not None or not value.constant or facts.numbers(name) is not None:
         return facts.constant(name)
+    return value_among(facts, name, {}, {})
+
+
+def value_among(
+    facts: ScopeFacts, name: str, makers: Mapping[str, onnx.NodeProto], stored: Mapping[str, onnx.TensorProto]
+) -> np.ndarray | None:
+    """As `constant_value`, for a value that also nodes which are not in the model yet may make, or lead to."""
     model = onnx.ModelProto(ir_version=8)
     nodes: dict[int, onnx.NodeProto] = {}
     waiting, seen = [name], {name}
     while waiting:
         wanted = waiting.pop()
-        owner = facts.scope.owner(wanted)
-        maker = owner.producers.get(wanted) if owner is not None else None
-        if maker is None or facts.value(wanted).tensor is not None or facts.numbers(wanted) is not None:
-            array = facts.constant(wanted)
-            if array is None:
-                return None
-            model.graph.initializer.append(onnx.numpy_helper.from_array(array, wanted))
+        if wanted in stored:
+            model.graph.initializer.append(stored[wanted])
             continue
-        if maker.subgraphs:
+        proto = makers.get(wanted)
+        if proto is None:
+            owner = facts.scope.owner(wanted)
+            maker = owner.producers.get(wanted) if owner is not None else None
+            if maker is None or facts.value(wanted).tensor is not None or facts.numbers(wanted) is not None:
+                array = facts.constant(wanted)
+                if array is None:
+                    return None
+                model.graph.initializer.append(onnx.numpy_helper.from_array(array, wanted))
+                continue
+            if not facts.is_constant(wanted):
+                return None
+            proto = maker.proto
+        if any(attribute.HasField("g") or attribute.graphs for attribute in proto.attribute):
             return None
-        nodes[id(maker)] = maker.proto
-        sources = [source for source in dict.fromkeys(maker.inputs) if source and source not in seen]
+        nodes[id(proto)] = proto
+        sources = [source for source in dict.fromkeys(proto.input) if source and source not in seen]
         waiting += sources
         seen.update(sources)
     return _run(model, list(nodes.values()), name, facts.scope.opsets)

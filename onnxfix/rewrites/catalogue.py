@@ -81,6 +81,27 @@ _ALL = (
         "ATen",
     ),
     _info(
+        "inline_if",
+        "the branch that the If always takes, in its place",
+        Applicability.EXACT,
+        Phase.NORMALISE,
+        "If",
+    ),
+    _info(
+        "unroll_loop",
+        "the body of the Loop, once for every round",
+        Applicability.EXACT,
+        Phase.NORMALISE,
+        "Loop",
+    ),
+    _info(
+        "unroll_scan",
+        "the body of the Scan, once for every element",
+        Applicability.EXACT,
+        Phase.NORMALISE,
+        "Scan",
+    ),
+    _info(
         "fold_constant",
         "store the value that the node always computes",
         Applicability.EXACT,
@@ -112,6 +133,20 @@ _ALL = (
         Applicability.EQUIVALENT,
         Phase.OPERATORS,
         "InstanceNormalization",
+    ),
+    _info(
+        "resize_fill_roi",
+        "a region of interest that has elements",
+        Applicability.EXACT,
+        Phase.OPERATORS,
+        "Resize",
+    ),
+    _info(
+        "resize_sizes_to_scales",
+        "Resize by constant scales",
+        Applicability.EQUIVALENT,
+        Phase.OPERATORS,
+        "Resize",
     ),
     _info(
         "resize_to_upsample",

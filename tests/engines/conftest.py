@@ -7,7 +7,7 @@ from pathlib import Path
 import onnx
 import pytest
 
-from onnxfix.engines import ask, choice
+from onnxfix.engines import ask, choice, settle
 
 STAND_IN = Path(__file__).parent / "stand_in"
 needs_rtx = pytest.mark.skipif(
@@ -30,6 +30,6 @@ def tensorrt(monkeypatch):
     """The stand-in is what `import tensorrt` finds here and in child processes, and there is a GPU."""
     monkeypatch.syspath_prepend(STAND_IN)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(STAND_IN), os.environ.get("PYTHONPATH", "")]))
-    for module in (choice, ask):
+    for module in (choice, ask, settle):
         monkeypatch.setattr(module, "gpu_present", lambda: True)
     return monkeypatch

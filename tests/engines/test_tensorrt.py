@@ -21,7 +21,7 @@ def test_tensorrt_is_preferred_where_a_gpu_is(save):
 
 
 def test_an_engine_is_built_and_the_workspace_limit_reaches_the_builder(save, tmp_path):
-    result = engines.build(save(MODEL), tmp_path / "m.engine", workspace=64)
+    result = engines.build(save(MODEL), tmp_path / "m.engine", options=engines.BuildOptions(workspace=64))
     assert result.verdict == "built"
     assert (tmp_path / "m.engine").read_bytes() == f"engine of m with {64 << 20}".encode()
     assert result.size == (tmp_path / "m.engine").stat().st_size
@@ -68,12 +68,12 @@ def test_open_sizes_ask_for_a_profile(save, tmp_path):
     with pytest.raises(UsageError, match="--min-shape x:Nx4"):
         engines.build(path, tmp_path / "m.engine")
     shapes = engines.ShapeRange((1, 4), (2, 4), (8, 4))
-    assert engines.build(path, tmp_path / "m.engine", profiles={"x": shapes}, workspace=1).verdict == "built"
+    assert engines.build(path, tmp_path / "m.engine", engines.BuildOptions(profiles={"x": shapes}, workspace=1)).verdict == "built"
 
 
 def test_architectures_are_for_tensorrt_rtx(save, tmp_path):
     with pytest.raises(UsageError, match="--sm is for TensorRT-RTX"):
-        engines.build(save(MODEL), tmp_path / "m.engine", engine="tensorrt", sm=["86"])
+        engines.build(save(MODEL), tmp_path / "m.engine", engines.BuildOptions(sm=("86",)), engine="tensorrt")
 
 
 def test_a_driver_that_does_not_work_is_a_missing_tool(save, tensorrt):

@@ -42,6 +42,26 @@ class MemoryPoolType(IntEnum):
 class BuilderFlag(IntEnum):
     FP16 = 0
     TF32 = 1
+    INT8 = 2
+    REFIT = 3
+    STRIP_PLAN = 4
+    VERSION_COMPATIBLE = 5
+
+
+class HardwareCompatibilityLevel(IntEnum):
+    NONE, AMPERE_PLUS = range(2)
+
+
+class TimingCache:
+    def __init__(self, data):
+        self.data = data
+
+    def combine(self, other, ignore_mismatch):
+        self.data = bytes(other.data) + bytes(self.data)
+        return True
+
+    def serialize(self):
+        return memoryview(bytes(self.data) + b"t")
 
 
 class NetworkDefinitionCreationFlag(IntEnum):
@@ -95,9 +115,26 @@ class Config:
     default_device_type = None
     num_optimization_profiles = 1
     limit = (None, None)
+    builder_optimization_level = 3
 
-    def get_flag(self, _flag):
-        return False
+    def __init__(self):
+        self.flags = set()
+        self.cache = None
+
+    def get_flag(self, flag):
+        return flag in self.flags
+
+    def set_flag(self, flag):
+        self.flags.add(flag)
+
+    def create_timing_cache(self, data):
+        return TimingCache(data)
+
+    def set_timing_cache(self, cache, ignore_mismatch):
+        self.cache = cache
+
+    def get_timing_cache(self):
+        return self.cache
 
     def set_memory_pool_limit(self, pool, size):
         self.limit = (pool, size)
@@ -130,6 +167,9 @@ class Builder:
             return None
         if "build-crash" in network.model:
             os.abort()
+        if "build-hang" in network.model:
+            Path(os.environ["STAND_IN_PID"]).write_text(str(os.getpid()))
+            time.sleep(60)
         return f"engine of {network.model} with {config.limit[1]}".encode()
 
 
@@ -159,13 +199,22 @@ class OnnxParser:
         if "parse-crash" in path:
             os.write(2, b"double free or corruption\n")
             os.abort()
-        if "hang" in path:
+        if path.endswith("/hang.onnx"):
             time.sleep(60)
         if "refused" in path:
             # An old release: no node name, no operator.
             self.errors = [ParserError(node=2, code="ErrorCode.UNSUPPORTED_NODE", desc="no importer", func="parseGraph")]
             return False
         return True
+
+
+class Registry:
+    def load_library(self, path):
+        return None if "broken" in path else path
+
+
+def get_plugin_registry():
+    return Registry()
 
 
 def init_libnvinfer_plugins(logger, namespace):

@@ -1,0 +1,52 @@
+"""Where it went wrong, from what the library said."""
+
+import pytest
+
+from onnxfix.engines import BuildResult, BuildVerdict, ParserError, ParseResult, ParseVerdict
+from onnxfix.engines.fault import fault_of
+
+PARSED = ParseResult(ParseVerdict.PARSED, "tensorrt-rtx", "1.7")
+
+
+def refused(code, message, op="Spin"):
+    error = ParserError(0, "n", op, code, message, "f")
+    return ParseResult(ParseVerdict.REFUSED, "tensorrt-rtx", "1.7", (error,))
+
+
+@pytest.mark.parametrize(
+    ("result", "stage", "whose", "step"),
+    [
+        (refused("INVALID_NODE", "Plugin not found, are the plugin name right?"), "parse", "parser", "onnxfix lint"),
+        (refused("UNSUPPORTED_NODE", "Assertion failed: mode == nearest"), "parse", "parser", "onnxfix lint"),
+        (refused("INVALID_GRAPH", "cycle"), "parse", "ONNX file", "onnx.checker"),
+        (refused("UNSUPPORTED_NODE_ATTR", "axis"), "parse", "parser", "onnxfix lint"),
+        (ParseResult(ParseVerdict.CRASHED, "tensorrt", ""), "parse", "parser", "newer release"),
+        (ParseResult(ParseVerdict.TIMEOUT, "tensorrt", ""), "parse", "parser", "--timeout"),
+        (BuildResult(BuildVerdict.CRASHED, PARSED), "build", "builder", "newer release"),
+        (BuildResult(BuildVerdict.TIMEOUT, PARSED), "build", "builder", "--timeout"),
+        (BuildResult(BuildVerdict.FAILED, PARSED, messages=("Cuda Runtime (out of memory)",)), "build", "machine", "--workspace"),
+        (
+            BuildResult(BuildVerdict.FAILED, PARSED, messages=("Error Code 10: Could not find any implementation for node y",)),
+            "build",
+            "builder",
+            "--workspace",
+        ),
+        (
+            BuildResult(BuildVerdict.FAILED, PARSED, messages=("Unable to load library: libnvinfer_lean.so",)),
+            "build",
+            "machine",
+            "install",
+        ),
+        (BuildResult(BuildVerdict.FAILED, PARSED, messages=("something else",)), "build", "builder", "newer release"),
+    ],
+)
+def test_a_failure_has_a_culprit_and_something_to_do(result, stage, whose, step):
+    fault = fault_of(result, "m.onnx")
+    assert (fault.stage, fault.whose) == (stage, whose)
+    assert step in " ".join(fault.steps)
+    assert fault.as_json()["do"] == list(fault.steps)
+
+
+def test_what_did_not_fail_has_no_culprit():
+    assert fault_of(PARSED, "m.onnx") is None
+    assert fault_of(BuildResult(BuildVerdict.BUILT, PARSED), "m.onnx") is None
