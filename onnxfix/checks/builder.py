@@ -92,3 +92,23 @@ def _shapes(context: Context) -> bool:
             if (context.facts.rank(reader.outputs[0]) or 0) <= 1:
                 todo.extend(reader.outputs)
     return False
+
+
+@check("builder.shape_rank")
+def shape_rank(context: Context) -> Problem | None:
+    """Shape arithmetic stays within one axis."""
+    node = context.node
+    rank = context.facts.rank(node.outputs[0])
+    if rank is None or rank < 2 or context.facts.is_constant(node.outputs[0]):
+        return None
+    if not _made_of_shape(context, node.input(0)) or (context.facts.rank(node.input(0)) or 0) > 1:
+        return None
+    if context.facts.dtype_name(node.input(0)) not in ("INT32", "INT64"):
+        return None
+    return Problem(f"gives part of a shape {rank} axes", (0,))
+
+
+@check("builder.never")
+def never(context: Context) -> Problem | None:
+    """The node is taken by the parser and built in no form."""
+    return Problem("is parsed and not built")

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from onnxfix.checks._registry import Context, Problem, check
+from onnxfix.checks.parser_values import Kind
+from onnxfix.model.dims import Poly
+
+if TYPE_CHECKING:
+    from onnxfix.model.dims import Number
 
 
 @check("control_flow.scan_output")
@@ -42,3 +49,26 @@ def while_loop(context: Context) -> Problem | None:
 def _endless(context: Context, name: str) -> bool:
     count = context.facts.numbers(name)
     return count is not None and int(count.ravel()[0]) >= 2**31 - 1
+
+
+@check("control_flow.same_shapes")
+def same_shapes(context: Context) -> Problem | None:
+    """Branches of a condition that is no initializer give outputs of one shape.
+
+    Source: NVIDIA/TensorRT#4603 (`IIfConditionalOutputLayer inputs must have the same shape`).
+    """
+    node = context.node
+    branches = [node.subgraphs.get(name) for name in ("then_branch", "else_branch")]
+    if context.values.kind(node.input(0)) is Kind.WEIGHTS or branches[0] is None or branches[1] is None:
+        return None
+    for one, other in zip(branches[0].outputs, branches[1].outputs, strict=False):
+        shapes = context.facts.inner(branches[0]).shape(one), context.facts.inner(branches[1]).shape(other)
+        if shapes[0] is None or shapes[1] is None:
+            continue
+        if len(shapes[0]) != len(shapes[1]) or any(_differ(a, b) for a, b in zip(*shapes, strict=True)):
+            return Problem(f"has branches that give shapes {list(shapes[0])} and {list(shapes[1])}")
+    return None
+
+
+def _differ(one: Number, other: Number) -> bool:
+    return not isinstance(one, Poly) and not isinstance(other, Poly) and one != other

@@ -123,3 +123,26 @@ def softmax_of_13(context: Context) -> Problem | None:
     if read <= meant and all(dim == 1 for dim in others):
         return None
     return Problem(f"over axis {meant} normalises over all axes from {read} on", (0,))
+
+
+@check("shapes.not_a_shape")
+def not_a_shape(context: Context) -> Problem | None:
+    """Integer data of one axis is a shape to the importer, which cannot gather from one.
+
+    Source: onnx-tensorrt branch 6.0-full-dims, builtin_op_importers.cpp, Gather.
+    """
+    name = context.node.input(0)
+    if context.facts.dtype_name(name) not in ("INT32", "INT64") or context.facts.rank(name) != 1:
+        return None
+    return Problem("takes no integer data of one axis, which the importer takes for a shape", (0,))
+
+
+@check("shapes.empty_result")
+def empty_result(context: Context) -> Problem | None:
+    """The result has at least one element; shapes, which are integers of one axis, do not count."""
+    if context.facts.rank(context.node.outputs[0]) == 1 and context.facts.dtype_name(context.node.input(0)) in ("INT32", "INT64"):
+        return None
+    shape = context.facts.shape(context.node.outputs[0])
+    if shape is None or not any(not isinstance(dim, Poly) and dim == 0 for dim in shape):
+        return None
+    return Problem(f"gives a tensor without elements, of shape {[str(dim) for dim in shape]}", (0,))

@@ -9,13 +9,13 @@ import onnx
 from onnxfix.checks import Context, find_check
 from onnxfix.checks.limits import broken, input_label
 from onnxfix.checks.parser_values import Kind, ParserValues
-from onnxfix.checks.whole_graph import unsorted_names, wide_integer
+from onnxfix.checks.whole_graph import MAX_DIMS, deep_output, unsorted_names, wide_integer
 from onnxfix.model.declared import declared_otherwise
 from onnxfix.model.dims import Poly
 from onnxfix.rewrites.catalogue import candidates
 from onnxfix.rules.finding import Finding, Location, ValueRef
 from onnxfix.rules.rule import advice_rules, load_rule
-from onnxfix.targets import first_accepting, op_support
+from onnxfix.targets import first_accepting, op_support, plugin_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -83,6 +83,8 @@ class _Linter:
                 yield self._on_value(
                     "OFX303", value.name, f"input {value.name!r} has dimensions without size and name, or of size 0"
                 )
+            if shape is not None and len(shape) - self.target.implicit_batch > MAX_DIMS:
+                yield self._on_value("OFX301", value.name, f"input {value.name!r} has {len(shape)} axes; a tensor has at most {MAX_DIMS}")
             if shape is None or self.target.dynamic_inputs:
                 continue
             dynamic = [str(dim) for dim in shape[1:] if isinstance(dim, Poly) or dim == 0]
@@ -170,6 +172,8 @@ class _Linter:
                 if problem is not None:
                     yield self._make(rule.code, node, problem.text, slots=problem.slots)
         support = op_support(node.domain, node.op_type, self.target)
+        if support is None and node.op_type in self.target.plugins:
+            return
         if support is None:
             if not (self.target.local_functions and (node.domain, node.op_type) in self.functions):
                 yield self._unrecorded(node)
@@ -178,6 +182,10 @@ class _Linter:
             code = "OFX101" if support.status == "no" else "OFX103"
             yield self._make(code, node, self._refused_text(node, support), support=support, newest=support.newest)
             return
+        deep = deep_output(node, facts, self.target.implicit_batch)
+        if deep is not None:
+            text = f"makes a tensor of {deep} axes; the network's have at most {MAX_DIMS}"
+            yield self._make("OFX301", node, text, support=support, message="more than 8 dimensions")
         for limit in support.limits:
             problem = broken(limit, Context(node, facts, values, self.target, limit.args))
             if problem is not None:
@@ -221,6 +229,9 @@ class _Linter:
 
     def _unrecorded(self, node: Node) -> Finding:
         registered = self.target.registered
+        if self.target.plugins and node.op_type in plugin_names():
+            text = f"is a plugin that does not come with {self.target.id}"
+            return self._make("OFX103", node, text, message=self.target.unregistered_message.replace("{op}", node.op_type))
         if registered is not None and node.op_type not in registered:
             plugin = self.target.unregistered == "plugin"
             code = "OFX103" if plugin and node.domain not in ("", "org.pytorch.aten") else "OFX101"

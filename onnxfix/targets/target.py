@@ -44,6 +44,7 @@ class Target:
         registered: operators that have an importer, or None where the list is not known.
         unregistered: what becomes of other operators: `refused`, or `plugin` where one of that name may stand in.
         unregistered_message: the parser's words then.
+        plugins: names of the plugins that the release's plugin library brings; empty where operators without importer are refused.
         lists_initializers: the parser finds initializers only through the graph's inputs.
         dynamic_inputs: axes other than 0 of an input may be dynamic.
         int64: what becomes of a constant beyond 32 bits: `refused`, `clamped` to them, or `native`.
@@ -70,6 +71,7 @@ class Target:
     registered: frozenset[str] | None
     unregistered: str
     unregistered_message: str
+    plugins: frozenset[str]
     lists_initializers: bool
     dynamic_inputs: bool
     int64: str
@@ -120,6 +122,7 @@ def _read_target(data: object, position: int, where: str) -> Target:
         registered=frozenset(table.strings("registered")) if "registered" in table else None,
         unregistered=table.one_of("unregistered", ("refused", "plugin")),
         unregistered_message=table.take("unregistered_message", str),
+        plugins=frozenset(table.strings("plugins", [])),
         lists_initializers=table.take("lists_initializers", bool, False),
         dynamic_inputs=table.take("dynamic_inputs", bool),
         int64=table.one_of("int64", ("refused", "clamped", "native")),
@@ -146,6 +149,12 @@ def all_targets() -> tuple[Target, ...]:
         if names.count(name) > 1:
             raise UsageError(f"{path}: the name {name!r} stands for two targets")
     return targets
+
+
+@cache
+def plugin_names() -> frozenset[str]:
+    """The names of the plugins that any release brings."""
+    return frozenset(name for target in all_targets() for name in target.plugins)
 
 
 @cache
