@@ -66,6 +66,10 @@ class Facts:
             if scope.parent is None:
                 self._run_scope(scope)
 
+    def again(self, model: onnx.ModelProto) -> Facts:
+        """Facts of the model after an edit."""
+        return Facts(type(self.view)(model), self.base_dir)
+
     def of(self, scope: Scope) -> ScopeFacts:
         """The facts of one scope's values, those of enclosing scopes included."""
         return self._scopes[scope.path]

@@ -18,7 +18,7 @@ from onnxfix.rewrites._gates import broken_gate, checker_level
 from onnxfix.rewrites._region import Change, Decline, Names, Region
 from onnxfix.rewrites.catalogue import REWRITES, Applicability, Phase, RewriteInfo
 from onnxfix.rewrites.list_initializers import list_initializers
-from onnxfix.rewrites.opset_move import lower_node, move
+from onnxfix.rewrites.opset_move import Moved, form_of, move, way_of
 from onnxfix.rewrites.options import LEVELS
 from onnxfix.rules.engine import lint_shadowed
 from onnxfix.rules.finding import Severity
@@ -47,6 +47,7 @@ class Proposal:
     changes: list[Change] = field(default_factory=list)
     opset: int = 0
     domain: str = ""
+    moved: Moved | None = None
 
     @property
     def places(self) -> set[tuple[str, int]]:
@@ -92,6 +93,11 @@ class Driver:
         self.level = checker_level(model)
         self.quarantine: dict[FixKey, str] = {}
         self.first = self.lint(model)
+
+    @property
+    def _promise(self) -> Applicability:
+        """The weakest promise that rewrites within an opset move may make."""
+        return Applicability.EXACT if self.options.allow == "exact" else Applicability.EQUIVALENT
 
     def lint(self, model: onnx.ModelProto) -> tuple[Facts, list[Finding], set[str]]:
         """Facts and findings of a model for all targets, and the outputs that stand behind a refused node."""
@@ -152,16 +158,17 @@ class Driver:
                 if finding.severity is Severity.ERROR:
                     declined.append(_declined(finding, "", f"left out by {left_out}"))
                 continue
-            refused: list[DeclinedFix] = []
-            for name in finding.fixes:
-                answer = self._propose(finding, REWRITES[name], nodes.get(finding.location.path), facts, names, state)
+            refused: dict[str, DeclinedFix] = {}
+            # a move by way of other nodes comes last: what makes them may do without a move
+            for name, own in (*((name, True) for name in finding.fixes), *((n, False) for n in finding.fixes if n == "opset_move")):
+                answer = self._propose(finding, REWRITES[name], nodes.get(finding.location.path), facts, names, state, own=own)
                 if isinstance(answer, Proposal):
                     proposals.append(answer)
                     break
-                refused.append(answer)
+                refused[name] = answer
             else:
                 if finding.severity is Severity.ERROR or refused:
-                    declined.extend(refused or [_declined(finding, "", "no rewrite is known for it")])
+                    declined.extend(refused.values() or [_declined(finding, "", "no rewrite is known for it")])
         if not proposals:
             return [], declined
         phase = min(proposal.info.phase for proposal in proposals)
@@ -191,7 +198,7 @@ class Driver:
         return "--skip" if skip and finding.code.startswith(skip) else ""
 
     def _propose(
-        self, finding: Finding, info: RewriteInfo, node: Node | None, facts: Facts, names: Names, state: State
+        self, finding: Finding, info: RewriteInfo, node: Node | None, facts: Facts, names: Names, state: State, *, own: bool
     ) -> Proposal | DeclinedFix:
         reason = self.quarantine.get((finding.key, info.name))
         if reason is not None:
@@ -204,7 +211,7 @@ class Driver:
         elif LEVELS.index(info.applicability.value) > LEVELS.index(self.options.allow):
             return _declined(finding, info.name, f"it is {info.applicability.value}", consent=info.applicability.value)
         if info.whole_model:
-            return self._propose_pass(finding, info, node, facts, names)
+            return self._propose_pass(finding, info, node, facts, names, own=own)
         if node is None:
             return _declined(finding, info.name, "the finding is about no single node")
         if node.scope.function is not None:
@@ -219,7 +226,7 @@ class Driver:
         return Proposal(info, [finding], changes, domain=node.domain)
 
     def _propose_pass(
-        self, finding: Finding, info: RewriteInfo, node: Node | None, facts: Facts, names: Names
+        self, finding: Finding, info: RewriteInfo, node: Node | None, facts: Facts, names: Names, *, own: bool
     ) -> Proposal | DeclinedFix:
         if info.phase is not Phase.OPSET:
             return Proposal(info, [finding])
@@ -227,9 +234,16 @@ class Driver:
         opset = finding.data.get("opset")
         if opset is None or (node.opset or 0) <= opset:
             return _declined(finding, info.name, "no older opset helps")
-        declined = lower_node(_region(node, facts, names), opset)
-        if declined is not None:
-            return _declined(finding, info.name, declined.reason)
+        if own:  # a form of its own in the older opset is asked for
+            region = _region(node, facts, names)
+            declined = form_of(region, opset)
+            if declined is None and region.is_replaced:
+                declined = Decline(f"{node.op_type} has no form of its own in opset {opset}")
+            return Proposal(info, [finding], opset=opset) if declined is None else _declined(finding, info.name, declined.reason)
+        target = next(target for target in self.targets if target.id == finding.target)
+        way = way_of(lambda: _region(node, facts, names), opset, target, self._promise)
+        if isinstance(way, Decline):
+            return _declined(finding, info.name, way.reason)
         return Proposal(info, [finding], opset=opset)
 
     # applying ------------------------------------------------------------------------------------------------------------
@@ -277,7 +291,13 @@ class Driver:
 
     def _run_pass(self, model: onnx.ModelProto, facts: Facts, proposal: Proposal, names: Names, log: EditLog) -> Decline | None:
         if proposal.info.phase is Phase.OPSET:
-            return move(model, facts, proposal.opset, proposal.findings[0].code, names, log)
+            target = next(target for target in self.targets if target.id == proposal.findings[0].target)
+            code = proposal.findings[0].code
+            answer = move(model, facts, proposal.opset, code, names, log, target, self._promise)
+            if isinstance(answer, Decline):
+                return answer
+            proposal.moved = answer
+            return None
         return list_initializers(model, facts)
 
     def _record(self, state: State, facts: Facts, model: onnx.ModelProto, proposal: Proposal) -> AppliedFix:
@@ -286,6 +306,8 @@ class Driver:
         if proposal.info.phase is Phase.OPSET:
             before = opsets_of(state.model.opset_import)[""]
             title = f"write the model in opset {proposal.opset} instead of {before}"
+            if proposal.moved is not None and proposal.moved.rewrites:
+                title = f"{title}, with {', '.join(proposal.moved.rewrites)}"
             old = {node.output[0]: node.op_type for node in state.model.graph.node if node.output}
             changed = [node for node in model.graph.node if node.output and old.get(node.output[0]) != node.op_type]
             removed = tuple(old[node.output[0]] for node in changed if node.output[0] in old)
@@ -301,7 +323,7 @@ class Driver:
             rule=finding.code,
             rewrite=proposal.info.name if proposal.info.phase is not Phase.OPSET else "opset_move",
             title=title,
-            applicability=proposal.info.applicability.value,
+            applicability=(proposal.moved.promise if proposal.moved is not None else proposal.info.applicability).value,
             path=place.path if place is not None else "graph",
             node_name=place.name if place is not None else "",
             op_type=place.op_type if place is not None else "",

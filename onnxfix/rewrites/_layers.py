@@ -71,7 +71,7 @@ def clip(region: Region, role: str, data: gs.Tensor, low: float | None, high: fl
         bounds = {name: float(value) for name, value in (("min", low), ("max", high)) if value is not None}
         return region.layer("Clip", role, [data], **bounds)
     given = [
-        _absent() if value is None else region.constant(f"{role}_{name}", np.array(value, dtype))
+        region.absent if value is None else region.constant(f"{role}_{name}", np.array(value, dtype))
         for name, value in (("min", low), ("max", high))
     ]
     return region.layer("Clip", role, [data, *given])
@@ -102,9 +102,3 @@ def topk(region: Region, roles: Sequence[str], data: gs.Tensor, axis: int, k: in
 def cast(region: Region, role: str, data: gs.Tensor, dtype: int) -> gs.Variable:
     """Cast to a TensorProto.DataType."""
     return region.layer("Cast", role, [data], to=int(dtype))
-
-
-def _absent() -> gs.Variable:
-    import onnx_graphsurgeon as gs
-
-    return gs.Variable.empty()

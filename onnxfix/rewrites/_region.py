@@ -93,6 +93,7 @@ class Region:
         self.opsets = opsets
         self._names = names
         self._edited: onnx.NodeProto | None = None
+        self._replaced = False
         self._tensors: list[onnx.TensorProto] = []
         self._own: set[str] = set()
 
@@ -120,9 +121,14 @@ class Region:
         """True where `edited` was asked for."""
         return self._edited is not None
 
+    @property
+    def is_replaced(self) -> bool:
+        """True where `replace` was called."""
+        return self._replaced
+
     def tensor(self, role: str, array: np.ndarray) -> str:
         """Add an initializer of that content and return its name."""
-        name = self._name(role)
+        name = self.free_name(role)
         self._tensors.append(onnx.numpy_helper.from_array(np.ascontiguousarray(array).reshape(np.shape(array)), name))
         return name
 
@@ -134,9 +140,6 @@ class Region:
 
     def free_name(self, role: str) -> str:
         """A name that nothing in the model has, `<old node>/<role>`."""
-        return self._name(role)
-
-    def _name(self, role: str) -> str:
         return self._names.free(f"{self._names.base(self.proto)}/{role}", self._own)
 
     # graphsurgeon -------------------------------------------------------------------------------------------------------
@@ -163,11 +166,18 @@ class Region:
         """A new constant; its element type is the array's."""
         import onnx_graphsurgeon as gs
 
-        return gs.Constant(self._name(role), np.ascontiguousarray(array).reshape(np.shape(array)))
+        return gs.Constant(self.free_name(role), np.ascontiguousarray(array).reshape(np.shape(array)))
+
+    @property
+    def absent(self) -> gs.Variable:
+        """An optional input that is left out."""
+        import onnx_graphsurgeon as gs
+
+        return gs.Variable.empty()
 
     def layer(self, op: str, role: str, inputs: Sequence[gs.Tensor], **attrs: Any) -> gs.Variable:
         """A new node of operator `op`; returns its only output."""
-        name = self._name(role)
+        name = self.free_name(role)
         import onnx_graphsurgeon as gs
 
         # as a Variable: a plain string would get a number behind it
@@ -178,7 +188,7 @@ class Region:
         """A new node of operator `op` with an output for each role; the node is named after the first."""
         import onnx_graphsurgeon as gs
 
-        names = [self._name(role) for role in roles]
+        names = [self.free_name(role) for role in roles]
         outputs = [gs.Variable(name) for name in names]
         self.graph.layer(op=op, name=names[0], inputs=list(inputs), outputs=outputs, attrs=attrs)
         return outputs
@@ -188,6 +198,7 @@ class Region:
 
         The maker of the first takes over the node's name. What is an input, a constant, or given twice gets an Identity.
         """
+        self._replaced = True
         old = list(self.node.outputs)
         self.node.outputs.clear()
         self.graph.nodes.remove(self.node)

@@ -2,16 +2,34 @@
 
 A half-moved model is invalid by definition (Upsample in an opset-11 model, Clip with inputs in an opset-9 model), so the import
 changes together with the nodes, and gates run once at the end.
+
+A node that has no form of its own in the older opset is first written as other nodes of the model's own opset, by its file in
+`lowering` or by the catalogue's rewrites that start from its operator, last by the body that ONNX's schema gives the operator as a
+function. What comes out may need the same, so this is repeated until every node follows as it is; then the import changes.
 """
 
 from __future__ import annotations
 
+import importlib
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from onnxfix.model.opsets import domain_of
 from onnxfix.rewrites._edit import apply_changes
-from onnxfix.rewrites._region import Decline, Region
-from onnxfix.rewrites.lowering import _general, axes, clip, pad, pool, reshape, resize, slice, softmax
+from onnxfix.rewrites._region import Change, Decline, Names, Region
+from onnxfix.rewrites.catalogue import REWRITES, Applicability, Phase
+from onnxfix.rewrites.lowering import (
+    _body,
+    _general,
+    axes,
+    clip,
+    pad,
+    pool,
+    reshape,
+    resize,
+    slice,
+    softmax,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,8 +37,12 @@ if TYPE_CHECKING:
     import onnx
 
     from onnxfix.model.facts import Facts
+    from onnxfix.model.view import Node
     from onnxfix.rewrites._edit import EditLog
-    from onnxfix.rewrites._region import Change, Names
+    from onnxfix.targets import Target
+
+# Rewrites of rewrites of a node end here; what is still in the way then is a circle.
+MAX_ROUNDS = 12
 
 LOWERINGS: dict[str, Callable[[Region, int], Decline | None]] = {
     "AveragePool": pool.lower,
@@ -38,28 +60,155 @@ LOWERINGS: dict[str, Callable[[Region, int], Decline | None]] = {
 }
 
 
-def lower_node(region: Region, low: int) -> Decline | None:
-    """Edit the region's node into its form in opset `low`; leaves it untouched where it stays."""
+@dataclass(slots=True)
+class Moved:
+    """What a move took: the names of the catalogue's rewrites that it used, and the weakest promise among them."""
+
+    rewrites: list[str]
+    promise: Applicability = Applicability.EXACT
+
+    def add(self, name: str, promise: Applicability) -> None:
+        """Count a rewrite."""
+        if name and name not in self.rewrites:
+            self.rewrites.append(name)
+        if promise is Applicability.EQUIVALENT:
+            self.promise = promise
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How a node follows: `changes` are empty where it stays as it is; `direct` ones are in the form of the older opset."""
+
+    changes: list[Change]
+    direct: bool = True
+    rewrite: str = ""
+    promise: Applicability = Applicability.EXACT
+
+
+def form_of(region: Region, low: int) -> Decline | None:
+    """Edit the region's node into its form in opset `low`, or into other nodes of its own opset; untouched where it stays."""
     op = region.proto.op_type
     if _general.is_same(op, region.opset, low):
         return None
     return LOWERINGS.get(op, _general.lower)(region, low)
 
 
-def move(model: onnx.ModelProto, facts: Facts, low: int, code: str, names: Names, log: EditLog) -> Decline | None:
-    """Bring every node of ONNX's own domain to opset `low` and change the import, or say which node is in the way."""
-    changes: list[tuple[Change, str]] = []
-    for node in facts.view.nodes():
-        if node.domain or node.scope.function is not None:
+def way_of(region: Callable[[], Region], low: int, target: Target, allow: Applicability) -> Way | Decline:
+    """How a node of ONNX's own domain gets to opset `low`, or why it does not.
+
+    Args:
+        region: makes a new region of the node; an attempt that declines leaves its region half edited.
+        low: the older opset.
+        target: the release that the model is repaired for.
+        allow: the weakest promise that a rewrite may make.
+    """
+    first = region()
+    op = first.proto.op_type
+    declined = form_of(first, low)
+    if declined is None:
+        if first.is_replaced:
+            return Way([first.change()], direct=False)
+        return Way([first.change()] if first.is_edited else [])
+    reasons = [declined.reason]
+    for name in ("fold_constant", *(info.name for info in REWRITES.values() if _serves(info.name, op, allow))):
+        attempt = region()
+        rewrite = importlib.import_module(f"onnxfix.rewrites.{name}").rewrite
+        answer = rewrite(attempt, attempt.facts, target)
+        if isinstance(answer, Decline):
+            if name != "fold_constant":
+                reasons.append(answer.reason)
             continue
-        region = Region(node.proto, node.scope.path, node.index, facts.of(node.scope), node.scope.opsets, names)
-        declined = lower_node(region, low)
-        if declined is not None:
-            return Decline(f"{node.op_type} {node.name} cannot follow to opset {low}: {declined.reason}")
-        if region.is_edited:
-            changes.append((region.change(), code))
-    apply_changes(model, changes, log)
-    for item in model.opset_import:
-        if not domain_of(item.domain):
-            item.version = low
+        changes = answer if isinstance(answer, list) else [answer if answer is not None else attempt.change()]
+        stuck = _stuck(changes, op, attempt.opset, low, allow)
+        if stuck is None:
+            return Way(changes, direct=False, rewrite=name, promise=REWRITES[name].applicability)
+        reasons.append(f"{name} makes {stuck}, which opset {low} lacks")
+    body = _body.expand(region(), low)
+    if isinstance(body, Decline):
+        return Decline("; ".join(dict.fromkeys(filter(None, (*reasons, body.reason)))))
+    if allow is Applicability.EXACT:
+        return Decline("; ".join([*dict.fromkeys(reasons), "the function body of its schema is equivalent"]))
+    return Way([body], direct=False, rewrite="", promise=Applicability.EQUIVALENT)
+
+
+def _serves(name: str, op: str, allow: Applicability) -> bool:
+    """Whether a rewrite starts from the operator by name and promises enough."""
+    info = REWRITES[name]
+    if op not in info.ops or info.phase not in (Phase.NORMALISE, Phase.OPERATORS):
+        return False
+    return info.applicability is Applicability.EXACT or (
+        info.applicability is Applicability.EQUIVALENT and allow is not Applicability.EXACT
+    )
+
+
+def _stuck(changes: list[Change], op: str, high: int, low: int, allow: Applicability) -> str | None:
+    """An operator among the new nodes that has no way down at all."""
+    for change in changes:
+        for node in change.nodes:
+            made = node.op_type
+            if made == op or domain_of(node.domain) or _general.schema_at(made, low) is not None or made in LOWERINGS:
+                continue
+            if not any(_serves(name, made, allow) for name in REWRITES) and not _body.has_body(made, high):
+                return made
     return None
+
+
+def move(
+    model: onnx.ModelProto,
+    facts: Facts,
+    low: int,
+    code: str,
+    names: Names,
+    log: EditLog,
+    target: Target,
+    allow: Applicability = Applicability.EQUIVALENT,
+) -> Moved | Decline:
+    """Bring every node of ONNX's own domain to opset `low` and change the import, or say which node is in the way.
+
+    Args:
+        model: the model to edit; it is half edited where the move declines.
+        facts: of the model.
+        low: the older opset.
+        code: the rule that asks for it.
+        names: the names that the model uses.
+        log: what is done to original nodes.
+        target: the release that the model is repaired for.
+        allow: the weakest promise that a rewrite may make.
+    """
+    moved = Moved([])
+    for _ in range(MAX_ROUNDS):
+        direct: list[tuple[Change, str]] = []
+        others: list[tuple[Change, str]] = []
+        taken: set[tuple[str, int]] = set()
+        for node in facts.view.nodes():
+            if node.domain or node.scope.function is not None:
+                continue
+            way = way_of(_maker(node, facts, names), low, target, allow)
+            if isinstance(way, Decline):
+                return Decline(f"{node.op_type} {node.name} cannot follow to opset {low}: {way.reason}")
+            if way.direct:
+                direct.extend((change, code) for change in way.changes)
+                continue
+            places = {(change.scope, change.index) for change in way.changes}
+            if taken & places:
+                continue  # one rewrite changes the readers too; this node's turn comes in the next round
+            taken |= places
+            others.extend((change, code) for change in way.changes)
+            moved.add(way.rewrite, way.promise)
+        if not others:
+            apply_changes(model, direct, log)
+            for item in model.opset_import:
+                if not domain_of(item.domain):
+                    item.version = low
+            return moved
+        apply_changes(model, others, log)
+        facts = facts.again(model)
+        names = Names(model)
+    return Decline(f"rewriting does not end within {MAX_ROUNDS} rounds on the way to opset {low}")
+
+
+def _maker(node: Node, facts: Facts, names: Names) -> Callable[[], Region]:
+    def region() -> Region:
+        return Region(node.proto, node.scope.path, node.index, facts.of(node.scope), node.scope.opsets, names)
+
+    return region

@@ -4,6 +4,7 @@ import importlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import onnx
@@ -14,9 +15,10 @@ from onnxfix.model.facts import Facts
 from onnxfix.model.load import LoadedModel, parse_model, serialize
 from onnxfix.model.view import ModelView
 from onnxfix.results import RepairReport
+from onnxfix.rewrites import opset_move
 from onnxfix.rewrites._edit import EditLog, apply_changes, copy_model
 from onnxfix.rewrites._region import Decline, Names, Region
-from onnxfix.rewrites.opset_move import move
+from onnxfix.rewrites.catalogue import REWRITES, Applicability
 from onnxfix.targets import find_target
 
 Arrays = dict[str, np.ndarray]
@@ -85,10 +87,14 @@ def ask(model: onnx.ModelProto, name: str, *, node: str = "node", target: str = 
     return result
 
 
-def lower(model: onnx.ModelProto, low: int) -> onnx.ModelProto | str:
-    """The whole model in opset `low`, or why it cannot follow."""
+def lower(model: onnx.ModelProto, low: int, *, target: str = "trt10.0", rewrites: bool = True) -> onnx.ModelProto | str:
+    """The whole model in opset `low`, or why it cannot follow; without the catalogue's rewrites where they are not wanted."""
     result = copy_model(model)
-    answer = move(result, Facts(ModelView(model)), low, "TEST", Names(model), EditLog())
+    known = REWRITES if rewrites else {"fold_constant": REWRITES["fold_constant"]}
+    allow = Applicability.EQUIVALENT if rewrites else Applicability.EXACT
+    with patch.object(opset_move, "REWRITES", known):
+        facts, names = Facts(ModelView(model)), Names(model)
+        answer = opset_move.move(result, facts, low, "TEST", names, EditLog(), find_target(target), allow)
     if isinstance(answer, Decline):
         return answer.reason
     check(result)
