@@ -62,11 +62,11 @@ def same_shapes(context: Context) -> Problem | None:
     if context.values.kind(node.input(0)) is Kind.WEIGHTS or branches[0] is None or branches[1] is None:
         return None
     for one, other in zip(branches[0].outputs, branches[1].outputs, strict=False):
-        shapes = context.facts.inner(branches[0]).shape(one), context.facts.inner(branches[1]).shape(other)
-        if shapes[0] is None or shapes[1] is None:
+        first, second = context.facts.inner(branches[0]).shape(one), context.facts.inner(branches[1]).shape(other)
+        if first is None or second is None:
             continue
-        if len(shapes[0]) != len(shapes[1]) or any(_differ(a, b) for a, b in zip(*shapes, strict=True)):
-            return Problem(f"has branches that give shapes {list(shapes[0])} and {list(shapes[1])}")
+        if len(first) != len(second) or any(_differ(a, b) for a, b in zip(first, second, strict=True)):
+            return Problem(f"has branches that give shapes {list(first)} and {list(second)}")
     return None
 
 

@@ -76,7 +76,8 @@ def logarithm(context: Context) -> Problem | None:
 def slope(context: Context) -> Problem | None:
     """The slope of PRelu can be broadcast to the data, axis by axis from the back, which ONNX wants as well.
 
-    Source: TensorRT-RTX 1.4 to 1.7 (`slope tensor must be unidirectional broadcastable to input tensor`); NVIDIA/TensorRT#310 for 7.0.
+    Source: TensorRT-RTX 1.4 to 1.7 (`slope tensor must be unidirectional broadcastable to input tensor`);
+    NVIDIA/TensorRT#310 for 7.0.
     """
     data, given = context.facts.shape(context.node.input(0)), context.facts.shape(context.node.input(1))
     if data is None or given is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from onnxfix.checks._registry import Context, Problem, check
 from onnxfix.model.dims import Poly
 
-# What getActivationDefaultAlpha and …Beta of onnx2trt_utils.cpp put in for entries that activation_alpha and activation_beta leave out, by place.
+# What getActivationDefaultAlpha and …Beta of onnx2trt_utils.cpp put in for the entries that the attributes leave out, by place.
 _ALPHA = {"Elu": 1.0, "HardSigmoid": 0.2, "LeakyRelu": 0.01, "ScaledTanh": 1.0, "ThresholdedRelu": 1.0}
 _BETA = {"HardSigmoid": 0.5, "ScaledTanh": 1.0}
 
@@ -40,8 +40,8 @@ def same_directions(context: Context) -> Problem | None:
 def sequence_count(context: Context) -> Problem | None:
     """ReverseSequence needs the number of sequences: from the lengths, else from the batch axis of the data.
 
-    Source: onnx-tensorrt 7.2.1 to 8.5-GA, builtin_op_importers.cpp, ReverseSequence. It reads batch_axis alone and takes the other of
-    the first two axes for time, which is the only one that ONNX allows.
+    Source: onnx-tensorrt 7.2.1 to 8.5-GA, builtin_op_importers.cpp, ReverseSequence. It reads batch_axis alone and takes the
+    other of the first two axes for time, which is the only one that ONNX allows.
     """
     node = context.node
     lengths, data = context.facts.shape(node.input(1)), context.facts.shape(node.input(0))

@@ -43,7 +43,7 @@ def foreign_axis(context: Context) -> Problem | None:
             continue
         if _read(start, end, step, sizes[entry], sizes[place]) != _read(start, end, step, sizes[place], sizes[place]):
             return Problem(
-                f"cuts axis {axis} of {sizes[place]} by bounds that the importer holds against the {sizes[entry]} of axis {entry + 1}",
+                f"cuts axis {axis} of {sizes[place]} by bounds that are held against the {sizes[entry]} of axis {entry + 1}",
                 (0,),
             )
     return None

@@ -84,7 +84,9 @@ class _Linter:
                     "OFX303", value.name, f"input {value.name!r} has dimensions without size and name, or of size 0"
                 )
             if shape is not None and len(shape) - self.target.implicit_batch > MAX_DIMS:
-                yield self._on_value("OFX301", value.name, f"input {value.name!r} has {len(shape)} axes; a tensor has at most {MAX_DIMS}")
+                yield self._on_value(
+                    "OFX301", value.name, f"input {value.name!r} has {len(shape)} axes; a tensor has at most {MAX_DIMS}"
+                )
             if shape is None or self.target.dynamic_inputs:
                 continue
             dynamic = [str(dim) for dim in shape[1:] if isinstance(dim, Poly) or dim == 0]
