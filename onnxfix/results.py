@@ -71,7 +71,7 @@ class AppliedFix:
 
 @dataclass(frozen=True, slots=True)
 class DeclinedFix:
-    """A finding that a rewrite did not fix, and why; `key` is the finding's."""
+    """A finding that a rewrite did not fix, and why; `key` is the finding's, `plain` that the node is none of those it is for."""
 
     rule: str
     rewrite: str
@@ -81,6 +81,7 @@ class DeclinedFix:
     reason: str
     consent: str = ""
     key: tuple[str, ...] = ()
+    plain: bool = False
 
 
 @dataclass(frozen=True, slots=True)

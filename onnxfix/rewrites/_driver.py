@@ -168,7 +168,9 @@ class Driver:
                 refused[name] = answer
             else:
                 if finding.severity is Severity.ERROR or refused:
-                    declined.extend(refused.values() or [_declined(finding, "", "no rewrite is known for it")])
+                    told = list(refused.values())
+                    telling = [item for item in told if not item.plain] or told
+                    declined.extend(telling or [_declined(finding, "", "no rewrite is known for it")])
         if not proposals:
             return [], declined
         phase = min(proposal.info.phase for proposal in proposals)
@@ -221,7 +223,7 @@ class Driver:
         target = next(target for target in self.targets if target.id == finding.target)
         answer = rewrite(region, facts.of(node.scope), target)
         if isinstance(answer, Decline):
-            return _declined(finding, info.name, answer.reason)
+            return _declined(finding, info.name, answer.reason, plain=answer.plain)
         changes = answer if isinstance(answer, list) else [answer if answer is not None else region.change()]
         return Proposal(info, [finding], changes, domain=node.domain)
 
@@ -349,7 +351,7 @@ def _name_for(finding: Finding, proposal: Proposal) -> str:
     return next((name for name in finding.fixes if REWRITES[name].phase is Phase.OPSET), proposal.info.name)
 
 
-def _declined(finding: Finding, rewrite: str, reason: str, consent: str = "") -> DeclinedFix:
+def _declined(finding: Finding, rewrite: str, reason: str, consent: str = "", plain: bool = False) -> DeclinedFix:
     return DeclinedFix(
         rule=finding.code,
         rewrite=rewrite,
@@ -359,6 +361,7 @@ def _declined(finding: Finding, rewrite: str, reason: str, consent: str = "") ->
         reason=reason,
         consent=consent,
         key=finding.key,
+        plain=plain,
     )
 
 

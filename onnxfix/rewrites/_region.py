@@ -25,9 +25,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Decline:
-    """A rewrite does not apply, and why: a clause that the report prints."""
+    """A rewrite does not apply, and why: a clause that the report prints.
+
+    `plain` says that the node is none of those that the rewrite is for: the report tells it only where there is nothing else
+    to tell.
+    """
 
     reason: str
+    plain: bool = False
 
 
 class Names:
@@ -141,6 +146,15 @@ class Region:
     def free_name(self, role: str) -> str:
         """A name that nothing in the model has, `<old node>/<role>`."""
         return self._names.free(f"{self._names.base(self.proto)}/{role}", self._own)
+
+    def stored(self, array: np.ndarray) -> Change:
+        """The node gives way to its value, an initializer of the same name; a Constant where the node makes a graph output."""
+        (name,) = (name for name in self.proto.output if name)
+        tensor = onnx.numpy_helper.from_array(np.ascontiguousarray(array).reshape(array.shape), name)
+        if name not in self.facts.scope.outputs:
+            return Change(self.scope, self.index, [], [tensor])
+        node = onnx.helper.make_node("Constant", [], [name], name=self.proto.name, value=tensor)
+        return Change(self.scope, self.index, [node])
 
     # graphsurgeon -------------------------------------------------------------------------------------------------------
 

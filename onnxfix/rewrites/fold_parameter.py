@@ -85,7 +85,7 @@ def _consumers(region: Region, facts: ScopeFacts) -> dict[int, list[int]] | Decl
             continue
         seen.add(name)
         if name in facts.scope.outputs:
-            return Decline("the result of the shape arithmetic is a graph output")
+            return Decline("the result of the shape arithmetic is a graph output", plain=True)
         for node, slot in facts.scope.consumers.get(name, ()):
             if node.scope is not facts.scope:
                 return Decline("a subgraph reads the result of the shape arithmetic")
@@ -94,7 +94,7 @@ def _consumers(region: Region, facts: ScopeFacts) -> dict[int, list[int]] | Decl
             elif slot in PARAMETERS.get(node.op_type, ()):
                 ends.setdefault(node.index, []).append(slot)
             else:
-                return Decline(f"{node.op_type} uses the result as data")
+                return Decline(f"{node.op_type} uses the result as data", plain=True)
     return ends or Decline("nothing uses the result")
 
 
