@@ -40,16 +40,19 @@ class Context:
 
 _CHECKS: dict[str, Callable[[Context], Problem | None]] = {}
 _FAMILIES = (
+    "attention",
     "attributes",
     "batch_axis",
     "builder",
     "control_flow",
     "conv",
     "elementwise",
+    "full_dims",
     "inputs",
     "outputs",
     "pad",
     "pool",
+    "quantization",
     "recurrent",
     "reduce",
     "resize",

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx
 
 from onnxfix.checks._registry import Context, Problem, check
 from onnxfix.checks.limits import attribute_or_default
-
-if TYPE_CHECKING:
-    from onnxfix.model.view import Scope
 
 
 @check("attributes.at_least")
@@ -37,20 +33,9 @@ def present(context: Context) -> Problem | None:
 
 @check("attributes.absent")
 def absent(context: Context) -> Problem | None:
-    """None of the attributes `names` may be there; with `read` only where another node reads the result.
-
-    Cast and Identity take whatever comes, so that what reads them counts.
-    """
-    node = context.node
-    if "read" in context.args and _is_read(node.scope, node.outputs[0]) != context.args["read"]:
-        return None
-    found = [name for name in context.args["names"] if name in node.attributes]
+    """None of the attributes `names` may be there."""
+    found = [name for name in context.args["names"] if name in context.node.attributes]
     return Problem(f"with attribute {found[0]} is not taken") if found else None
-
-
-def _is_read(scope: Scope, name: str) -> bool:
-    readers = scope.consumers.get(name, ())
-    return any(reader.op_type not in ("Cast", "Identity") or _is_read(reader.scope, reader.outputs[0]) for reader, _ in readers)
 
 
 @check("attributes.older_form")

@@ -7,6 +7,7 @@ names for the release.
 from __future__ import annotations
 
 from onnxfix.checks._registry import Context, Problem, check
+from onnxfix.checks.parser_values import Kind
 from onnxfix.model.dims import Poly
 
 
@@ -67,3 +68,18 @@ def end_padding_lost(context: Context) -> Problem | None:
     if tuple(ends) == tuple(extra):
         return None
     return Problem(f"with output_padding={list(extra)} is computed without its padding at the end, {list(ends)}")
+
+
+@check("conv.one_dimension_weights")
+def one_dimension_weights(context: Context) -> Problem | None:
+    """Data of rank 3 is widened to rank 4, run-time weights are not.
+
+    Source: onnx-tensorrt tags release/7.0 to 10.1-GA, convMultiInput.
+    """
+    if context.facts.rank(context.node.input(0)) != 3 or context.values.kind(context.node.input(1)) in (Kind.WEIGHTS, Kind.LOST):
+        return None
+    return Problem(
+        "of rank 3 needs W as an initializer; here it is computed",
+        (1,),
+        "Assertion failed: checkSpatialDims(kernel_tensor_ptr->getDimensions())",
+    )

@@ -6,6 +6,17 @@ import numpy as np
 
 from onnxfix.checks._registry import Context, Problem, check
 from onnxfix.checks.limits import input_label
+from onnxfix.checks.parser_values import BROADCAST, Kind
+
+# Importers that look at the axes of their first operand; those of BROADCAST compare the ranks of all.
+# fmt: off
+_BY_AXIS = frozenset((
+    "ArgMax", "ArgMin", "AveragePool", "BatchNormalization", "Concat", "Conv", "ConvTranspose", "CumSum", "Flatten",
+    "Gather", "Gemm", "GlobalAveragePool", "GlobalMaxPool", "InstanceNormalization", "LogSoftmax", "MaxPool", "Pad",
+    "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd",
+    "ReduceSum", "ReduceSumSquare", "Resize", "Scan", "Slice", "Softmax", "Split", "TopK", "Unsqueeze",
+))
+# fmt: on
 
 _FLOATS = ("FLOAT", "FLOAT16", "BFLOAT16", "DOUBLE")
 
@@ -107,3 +118,20 @@ def negative(context: Context) -> Problem | None:
     if numbers is None or numbers.size == 0 or not np.issubdtype(numbers.dtype, np.signedinteger) or int(numbers.min()) >= 0:
         return None
     return Problem(f"reads {int(numbers.min())} in {input_label(context.node, slot)}, which counts from the end", (slot,))
+
+
+def without_dims(context: Context) -> Problem | None:
+    """An operand is the tensor of a layer that has no valid dimensions: rank -1 to whatever looks at it.
+
+    Source: onnx-tensorrt tags release/7.0 to 10.1-GA, broadcastTensors (`nbDims == maxNbDims`) and convertAxis.
+    """
+    node = context.node
+    kinds = [context.values.kind(name) for name in node.inputs if name]
+    if Kind.INVALID not in kinds or node.domain:
+        return None
+    slot = kinds.index(Kind.INVALID)
+    if node.op_type in _BY_AXIS and slot == 0:
+        pass
+    elif node.op_type not in BROADCAST | {"MatMul"} or all(kind is Kind.INVALID for kind in kinds):
+        return None
+    return Problem(f"reads {node.inputs[slot]!r}, which has no valid dimensions there (more than 8, or from such a value)", (slot,))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from onnxfix.checks._registry import Context, Problem, check
 from onnxfix.checks.limits import attribute_or_default
-from onnxfix.checks.parser_values import Kind
+from onnxfix.checks.parser_values import MAX_RANK, Kind
 from onnxfix.model.dims import Poly
 
 
@@ -125,18 +125,6 @@ def softmax_of_13(context: Context) -> Problem | None:
     return Problem(f"over axis {meant} normalises over all axes from {read} on", (0,))
 
 
-@check("shapes.not_a_shape")
-def not_a_shape(context: Context) -> Problem | None:
-    """Integer data of one axis is a shape to the importer, which cannot gather from one.
-
-    Source: onnx-tensorrt branch 6.0-full-dims, builtin_op_importers.cpp, Gather.
-    """
-    name = context.node.input(0)
-    if context.facts.dtype_name(name) not in ("INT32", "INT64") or context.facts.rank(name) != 1:
-        return None
-    return Problem("takes no integer data of one axis, which the importer takes for a shape", (0,))
-
-
 @check("shapes.empty_result")
 def empty_result(context: Context) -> Problem | None:
     """The result has at least one element; shapes, which are integers of one axis, do not count."""
@@ -146,3 +134,72 @@ def empty_result(context: Context) -> Problem | None:
     if shape is None or not any(not isinstance(dim, Poly) and dim == 0 for dim in shape):
         return None
     return Problem(f"gives a tensor without elements, of shape {[str(dim) for dim in shape]}", (0,))
+
+
+@check("shapes.matmul_as_fully_connected")
+def matmul_as_fully_connected(context: Context) -> Problem | None:
+    """Tensors of rank 3 and more are multiplied; everything else must be one sample times a matrix of weights.
+
+    Source: onnx-tensorrt v5.0 (0b5aeae), builtin_op_importers.cpp, MatMul. Ranks there are without the batch.
+    """
+    left, right = (context.values.kind(context.node.input(slot)) is not Kind.WEIGHTS for slot in (0, 1))
+    first, second = (context.values.dims(context.node.input(slot)) for slot in (0, 1))
+    if first is None or second is None:
+        return None
+    if left and right and len(first) >= 2 and len(second) >= 2:
+        return None
+    if not left:
+        return Problem("takes no constant as A", (0,), "Assertion failed: inputs.at(0).is_tensor()")
+    if right:
+        return Problem("of data of rank 2 needs B as an initializer", (1,), "Assertion failed: inputs.at(1).is_weights()")
+    if len(second) != 2:
+        return Problem(
+            f"takes B of rank 2 only where it is constant; here it is {len(second)}",
+            (1,),
+            "Assertion failed: weights.shape.nbDims == 2",
+        )
+    if len(first) not in (1, 3):
+        return Problem(
+            f"takes A of rank 2 or 4 only beside a constant; here it is {len(first) + 1}",
+            (0,),
+            "Assertion failed: dims.nbDims == 3",
+        )
+    sample = 1
+    for dim in first:
+        if isinstance(dim, Poly):
+            return None
+        sample *= int(dim)
+    if sample == second[0]:
+        return None
+    return Problem(
+        f"multiplies the {sample} elements of a sample as one row; B has {second[0]} rows",
+        (0, 1),
+        "Assertion failed: weights.shape.d[1] == ninput",
+    )
+
+
+@check("shapes.matmul_vector")
+def matmul_vector(context: Context) -> Problem | None:
+    """A vector is multiplied by a matrix, not by a batch of them.
+
+    Source: what TensorRT-RTX 1.4 to 1.7 say of ONNX's node tests.
+    """
+    first, second = (context.facts.rank(context.node.input(slot)) for slot in (0, 1))
+    if first != 1 or second is None or second < 3:
+        return None
+    return Problem(f"of a vector takes B of rank 1 or 2 only; here it is {second}", (1,), "reshape changes volume")
+
+
+@check("shapes.at_most_eight")
+def at_most_eight(context: Context) -> Problem | None:
+    """A constant new shape has at most 8 entries, which is all that a tensor can have; without the batch where it is implicit.
+
+    Source: TensorRT-RTX 1.4 to 1.7 (`Number of dimensions (10) is not in the valid range`); apache/mxnet#20258.
+    """
+    name = context.node.input(1)
+    length = context.facts.shape(name) if name and context.values.kind(name) is Kind.WEIGHTS else None
+    if not length or isinstance(length[0], Poly) or length[0] - context.target.implicit_batch <= MAX_RANK:
+        return None
+    if context.facts.is_constant(context.node.input(0)):
+        return None
+    return Problem(f"gives {length[0]} axes; a tensor has at most {MAX_RANK}", (1,))

@@ -1,4 +1,4 @@
-"""What a parser does with every node, whatever its operator: names of outputs, integers beyond 32 bits, and more than 8 axes."""
+"""What a parser does with every node, whatever its operator: names of outputs, and integers beyond 32 bits."""
 
 from __future__ import annotations
 
@@ -12,9 +12,6 @@ from onnxfix.checks.limits import input_label
 if TYPE_CHECKING:
     from onnxfix.model.facts import ScopeFacts
     from onnxfix.model.view import Node, Scope
-
-# NvInfer.h of every release from 5.0 to 11.5, Dims::MAX_DIMS.
-MAX_DIMS = 8
 
 _LOWEST, _HIGHEST = -(2**31), 2**31 - 1
 
@@ -74,13 +71,4 @@ def wide_integer(node: Node, facts: ScopeFacts) -> tuple[int, str, int] | None:
         for value in (int(array.min()), int(array.max())):
             if not _LOWEST <= value <= _HIGHEST:
                 return slot, input_label(node, slot), value
-    return None
-
-
-def deep_output(node: Node, facts: ScopeFacts, implicit_batch: bool) -> int | None:
-    """The rank of an output that has more axes than a tensor of the network can have; None where there is none."""
-    for name in node.outputs:
-        rank = facts.rank(name) if name and not facts.is_constant(name) else None
-        if rank is not None and rank - implicit_batch > MAX_DIMS:
-            return rank
     return None

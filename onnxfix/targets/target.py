@@ -37,6 +37,7 @@ class Target:
         weight_types: element types that an initializer may have; empty where all are taken.
         weights_from: operators whose result the parser holds as weights, whatever they read (Constant; Shape up to 6.0).
         weights_through: operators that keep weights weights (Reshape, Transpose up to 6.0); all others make tensors of them.
+        unread: attributes, written `Shape.start`, that the importer does not read although shapes depend on them.
         optional_inputs: nodes may leave out inputs by an empty name; earlier parsers look it up.
         unnamed_dims: dimensions of inputs may have neither a size nor a name, or be 0.
         empty_weights: initializers may have no elements.
@@ -64,6 +65,7 @@ class Target:
     weight_types: frozenset[str]
     weights_from: frozenset[str]
     weights_through: frozenset[str]
+    unread: frozenset[str]
     optional_inputs: bool
     unnamed_dims: bool
     empty_weights: bool
@@ -115,6 +117,7 @@ def _read_target(data: object, position: int, where: str) -> Target:
         weight_types=frozenset(table.strings("weight_types", [])),
         weights_from=frozenset(table.strings("weights_from")),
         weights_through=frozenset(table.strings("weights_through", [])),
+        unread=frozenset(table.strings("unread", [])),
         optional_inputs=table.take("optional_inputs", bool),
         unnamed_dims=table.take("unnamed_dims", bool),
         empty_weights=table.take("empty_weights", bool),
