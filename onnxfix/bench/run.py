@@ -108,7 +108,7 @@ def bench(paths: Sequence[Path], options: BenchOptions, progress: Callable[[str]
     return _on_tensorrt(paths, options, say)
 
 
-def _names(paths: Sequence[Path]) -> list[str]:
+def names_of(paths: Sequence[Path]) -> list[str]:
     """Short names, longer where two would be the same."""
     stems = [path.name.removesuffix(path.suffix) for path in paths]
     names = [stem if stems.count(stem) == 1 else str(path) for stem, path in zip(stems, paths, strict=True)]
@@ -149,7 +149,7 @@ def _on_onnxruntime(paths: Sequence[Path], options: BenchOptions, say: Callable[
     feeds: dict[str, Array] = {}
     left_out: dict[str, str] = {}
     ready: list[_Loaded] = []
-    for name, path in zip(_names(paths), paths, strict=True):
+    for name, path in zip(names_of(paths), paths, strict=True):
         say(f"loading {path}")
         model = load_model(path)
         reference = Runner(model.proto, model.base_dir)
@@ -254,7 +254,7 @@ def _on_tensorrt(paths: Sequence[Path], options: BenchOptions, say: Callable[[st
     feeds: dict[str, Array] = {}
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="onnxfix-")))
-        for number, (name, path) in enumerate(zip(_names(paths), paths, strict=True)):
+        for number, (name, path) in enumerate(zip(names_of(paths), paths, strict=True)):
             one = _Loaded(name, path, hashlib.sha256(path.read_bytes()).hexdigest())
             try:
                 engines, model, precision = _engines_of(path, tool, folder / str(number), options, one, say)

@@ -59,19 +59,6 @@ def no_integers(context: Context) -> Problem | None:
     return None
 
 
-@check("elementwise.logarithm")
-def logarithm(context: Context) -> Problem | None:
-    """What the importers write as a logarithm of what may be zero or infinite; constants are left alone.
-
-    Source: onnx-tensorrt v5.0 to 10.1-GA, LogSoftmax (Softmax, then Log) and ReduceLogSumExp (Exp, ReduceSum, Log).
-    """
-    if context.facts.is_constant(context.node.input(0)):
-        return None
-    if context.node.op_type == "LogSoftmax":
-        return Problem("is computed as Log(Softmax(x)): -inf where an entry is 87 or more below the largest (17 in float16)", (0,))
-    return Problem("is computed as Log(Sum(Exp(x))): infinite where an entry is above 88 (11 in float16)", (0,))
-
-
 @check("elementwise.slope")
 def slope(context: Context) -> Problem | None:
     """The slope of PRelu can be broadcast to the data, axis by axis from the back, which ONNX wants as well.
@@ -89,6 +76,18 @@ def slope(context: Context) -> Problem | None:
     if fits:
         return None
     return Problem(f"has a slope of shape {list(given)}, which cannot be broadcast to {list(data)}", (1,))
+
+
+@check("elementwise.log_of_exp")
+def log_of_exp(context: Context) -> Problem | None:
+    """The importer takes the logarithm of exponentials that nothing was taken off from.
+
+    Source: onnx-tensorrt 5.0 to 10.1, builtin_op_importers.cpp: LogSoftmax is a Softmax and a Log, ReduceLogSumExp an Exp, a sum
+    and a Log; exp overflows float32 above 88 and half precision above 11.
+    """
+    if context.facts.dtype_name(context.node.input(0)) not in ("FLOAT", "FLOAT16", "?"):
+        return None
+    return Problem("is the logarithm of plain exponentials, infinite where values lie more than 87 apart")
 
 
 @check("elementwise.legacy_broadcast")

@@ -241,7 +241,7 @@ class _Linter:
         else:
             limit = 2**31 - 1 if value > 0 else -(2**31)
             text = f"reads {value} in {label}, which the parser makes {limit}"
-            yield self._make("OFX808", node, text, slots=(slot,), message="is out of range. Clamping to", since="trt9.0")
+            yield self._make("OFX811", node, text, slots=(slot,), message="is out of range. Clamping to", since="trt9.0")
 
     def _unrecorded(self, node: Node) -> Finding:
         registered = self.target.registered

@@ -30,6 +30,10 @@ class Target:
         id: the name, e.g. `trt5.1`; compare targets with `position`, never by name.
         position: place in the order of the releases, oldest first.
         family: `trt` or `rtx`; ranges stay within one.
+        released: year and month, or `unknown`.
+        cuda: the CUDA releases that its published source names; empty where that is not known.
+        gpus: the compute capabilities that its published source builds for, likewise.
+        library_evidence: where `cuda` and `gpus` come from.
         batch: `implicit` where axis 0 is no axis of the network's tensors.
         max_opset: the newest ONNX opset that the release documents; 0 where it documents none.
         input_types: element types that a graph input may have (names of TensorProto.DataType).
@@ -58,6 +62,9 @@ class Target:
     title: str
     aliases: tuple[str, ...]
     released: str
+    cuda: tuple[str, ...]
+    gpus: tuple[str, ...]
+    library_evidence: Evidence | None
     batch: str
     max_opset: int
     input_types: frozenset[str]
@@ -110,6 +117,9 @@ def _read_target(data: object, position: int, where: str) -> Target:
         title=table.take("title", str),
         aliases=table.strings("aliases", []),
         released=table.take("released", str),
+        cuda=table.strings("cuda", []),
+        gpus=table.strings("gpus", []),
+        library_evidence=evidence_of(table, "library_evidence") if "library_evidence" in table else None,
         batch=table.one_of("batch", ("implicit", "explicit")),
         max_opset=table.take("max_opset", int, 0),
         input_types=frozenset(table.strings("input_types")),

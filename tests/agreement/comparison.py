@@ -173,7 +173,9 @@ Written by `python -m tests.agreement --write`; a test compares it with what lin
 Columns: of the models that the parser takes, and of those that it refuses, how many lint calls *likely*, *unknown* and *blocked*.
 The wrong cells are *taken: blocked* and *refused: likely*; each model in them is listed with the reason in
 `tests/agreement/known_disagreements.tsv`. The last column: of the refusals in which the parser names an operator, how often
-lint's first refusal is about that operator.
+lint's first refusal is about that operator; in a subgraph, the node that holds it counts as named too, which is what 7.0 to 8.6
+name. The parser of 9.3 reports most refusals, and those of 10.0 and 10.1 some, under the last node of the graph, whichever node
+failed: their last columns say little.
 
 The answers of `trt…` are those of the published source of each release's parser, run against a stand-in network that computes
 shapes: what the closed library would refuse later is not in them. The answers of `rtx…` are those of NVIDIA's own library. Where
