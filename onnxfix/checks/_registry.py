@@ -43,7 +43,7 @@ _FAMILIES = (
     "attention",
     "attributes",
     "batch_axis",
-    "builder",
+    "build",
     "control_flow",
     "conv",
     "elementwise",

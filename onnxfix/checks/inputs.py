@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from onnxfix.checks._registry import Context, Problem, check
 from onnxfix.checks.limits import input_label
 from onnxfix.checks.parser_values import BROADCAST, Kind
@@ -109,17 +107,6 @@ def _float_source(context: Context, name: str) -> str:
     return ""
 
 
-@check("inputs.negative")
-def negative(context: Context) -> Problem | None:
-    """A constant in `slot` has no negative elements."""
-    slot = int(context.args["slot"])
-    name = context.node.input(slot)
-    numbers = context.facts.constant(name) if name and context.facts.is_constant(name) else None
-    if numbers is None or numbers.size == 0 or not np.issubdtype(numbers.dtype, np.signedinteger) or int(numbers.min()) >= 0:
-        return None
-    return Problem(f"reads {int(numbers.min())} in {input_label(context.node, slot)}, which counts from the end", (slot,))
-
-
 def without_dims(context: Context) -> Problem | None:
     """An operand is the tensor of a layer that has no valid dimensions: rank -1 to whatever looks at it.
 
@@ -135,3 +122,17 @@ def without_dims(context: Context) -> Problem | None:
     elif node.op_type not in BROADCAST | {"MatMul"} or all(kind is Kind.INVALID for kind in kinds):
         return None
     return Problem(f"reads {node.inputs[slot]!r}, which has no valid dimensions there (more than 8, or from such a value)", (slot,))
+
+
+@check("inputs.from_front")
+def from_front(context: Context) -> Problem | None:
+    """Constant positions in input `slot` must not count from the end, which the importer does not undo.
+
+    Source: onnx-tensorrt tags release/7.0 to 8.0-GA, builtin_op_importers.cpp, Gather (8.0 has it as a compile option, off).
+    """
+    slot = int(context.args["slot"])
+    name = context.node.input(slot)
+    found = context.facts.constant(name) if name else None
+    if found is None or not (found < 0).any():
+        return None
+    return Problem("counts positions from the end, which the importer takes as they are", (slot,))

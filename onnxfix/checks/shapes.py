@@ -203,3 +203,20 @@ def at_most_eight(context: Context) -> Problem | None:
     if context.facts.is_constant(context.node.input(0)):
         return None
     return Problem(f"gives {length[0]} axes; a tensor has at most {MAX_RANK}", (1,))
+
+
+@check("shapes.split_evenly")
+def split_evenly(context: Context) -> Problem | None:
+    """A Split without sizes must divide its axis; the importer gives every piece the quotient.
+
+    Source: onnx-tensorrt tag 8.6-GA, builtin_op_importers.cpp, Split.
+    """
+    node = context.node
+    shape = context.facts.shape(node.input(0))
+    count = node.attr("num_outputs")
+    if shape is None or count is None or node.input(1):
+        return None
+    size = shape[node.attr("axis", 0)]
+    if isinstance(size, Poly) or size % count == 0:
+        return None
+    return Problem(f"divides {size} elements into {count} pieces of {size // count}")

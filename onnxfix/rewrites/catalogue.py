@@ -38,15 +38,16 @@ class RewriteInfo:
     applicability: Applicability
     phase: Phase
     ops: frozenset[str] = frozenset()
+    over_model: bool = False
 
     @property
     def whole_model(self) -> bool:
         """Whether it is a pass over the model instead of a change of one node."""
-        return self.phase in (Phase.OPSET, Phase.INTERFACE)
+        return self.over_model or self.phase in (Phase.OPSET, Phase.INTERFACE)
 
 
-def _info(name: str, title: str, applicability: Applicability, phase: Phase, *ops: str) -> RewriteInfo:
-    return RewriteInfo(name, title, applicability, phase, frozenset(ops))
+def _info(name: str, title: str, applicability: Applicability, phase: Phase, *ops: str, over_model: bool = False) -> RewriteInfo:
+    return RewriteInfo(name, title, applicability, phase, frozenset(ops), over_model)
 
 
 _ALL = (
@@ -107,6 +108,20 @@ _ALL = (
         Applicability.EXACT,
         Phase.NORMALISE,
         "EyeLike",
+    ),
+    _info(
+        "interface_type",
+        "declare it in an element type that the release has",
+        Applicability.CONSENT,
+        Phase.NORMALISE,
+        over_model=True,
+    ),
+    _info(
+        "double_to_float",
+        "compute with FLOAT in place of DOUBLE",
+        Applicability.EQUIVALENT,
+        Phase.NORMALISE,
+        over_model=True,
     ),
     _info(
         "cast_to_identity",
@@ -519,6 +534,96 @@ _ALL = (
         Applicability.EQUIVALENT,
         Phase.OPERATORS,
         "Concat",
+    ),
+    _info(
+        "conv_transpose_plain",
+        "ConvTranspose with other pads and weights",
+        Applicability.EQUIVALENT,
+        Phase.OPERATORS,
+        "ConvTranspose",
+    ),
+    _info(
+        "conv_volume_to_plane",
+        "one convolution of planes whose channels are channels and depths",
+        Applicability.EQUIVALENT,
+        Phase.OPERATORS,
+        "Conv",
+        "ConvTranspose",
+    ),
+    _info(
+        "conv_weights_to_matmul",
+        "its windows laid out, and a MatMul",
+        Applicability.EQUIVALENT,
+        Phase.OPERATORS,
+        "Conv",
+    ),
+    _info(
+        "conv_integer_to_conv",
+        "Conv of floats",
+        Applicability.EXACT,
+        Phase.OPERATORS,
+        "ConvInteger",
+    ),
+    _info(
+        "affine_grid_to_matmul",
+        "MatMul with a constant grid",
+        Applicability.EQUIVALENT,
+        Phase.OPERATORS,
+        "AffineGrid",
+    ),
+    _info(
+        "col2im_to_conv_transpose",
+        "ConvTranspose of every channel with kernels of a single 1",
+        Applicability.EQUIVALENT,
+        Phase.OPERATORS,
+        "Col2Im",
+    ),
+    _info(
+        "center_crop_pad_to_slice",
+        "Slice and Pad",
+        Applicability.EXACT,
+        Phase.OPERATORS,
+        "CenterCropPad",
+    ),
+    _info(
+        "grid_sample_to_gather",
+        "Gathers of pixels and their weighted sum",
+        Applicability.EQUIVALENT,
+        Phase.OPERATORS,
+        "GridSample",
+    ),
+    _info(
+        "schema_body",
+        "the function body of the operator in ONNX",
+        Applicability.EQUIVALENT,
+        Phase.OPERATORS,
+    ),
+    _info(
+        "sequence_to_concat",
+        "Concat, or the tensors themselves",
+        Applicability.EXACT,
+        Phase.OPERATORS,
+        "ConcatFromSequence",
+        "SequenceAt",
+        "SequenceConstruct",
+        "SequenceEmpty",
+        "SequenceErase",
+        "SequenceInsert",
+        "SplitToSequence",
+    ),
+    _info(
+        "split_sizes",
+        "the sizes of the pieces written out",
+        Applicability.EXACT,
+        Phase.OPERATORS,
+        "Split",
+    ),
+    _info(
+        "gather_from_front",
+        "positions that count from the front",
+        Applicability.EXACT,
+        Phase.OPERATORS,
+        "Gather",
     ),
     _info(
         "resize_fill_roi",

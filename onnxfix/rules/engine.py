@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING
 
 import onnx
@@ -17,6 +18,7 @@ from onnxfix.rewrites.catalogue import candidates
 from onnxfix.rules.finding import Finding, Location, ValueRef
 from onnxfix.rules.rule import advice_rules, load_rule
 from onnxfix.targets import first_accepting, op_support, plugin_names
+from onnxfix.targets.builds import build_limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -197,6 +199,11 @@ class _Linter:
             problem = broken(limit, Context(node, facts, values, self.target, limit.args))
             if problem is not None:
                 yield self._broken(node, support, limit, problem)
+        for entry in build_limits(node.op_type, self.target) if not node.domain else ():
+            problem = broken(entry.limit, Context(node, facts, values, self.target, entry.limit.args))
+            if problem is not None:
+                found = self._broken(node, support, entry.limit, problem)
+                yield dataclasses.replace(found, evidence=(entry.evidence,))
 
     def _inputs_by_name(self, node: Node) -> Iterator[Finding]:
         scope = self.view.main

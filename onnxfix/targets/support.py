@@ -82,9 +82,19 @@ class OpSupport:
 
 def _read_limit(data: object, where: str) -> Limit:
     table = Table(data, where)
+    return limit_of(table, table.take("rule", str))
+
+
+def limit_of(table: Table, rule: str) -> Limit:
+    """The limit in what is left of a table; its findings are of `rule`.
+
+    Raises:
+        UsageError: a key is unknown; it has not exactly one subject, or a condition that does not fit it.
+    """
+    where = table.where
     when = {key: tuple(value) if isinstance(value, list) else (value,) for key, value in table.take("when", dict, {}).items()}
     limit = Limit(
-        rule=table.take("rule", str),
+        rule=rule,
         opset=table.take("opset", str, ""),
         attribute=table.take("attribute", str, ""),
         input=table.take("input", int, None),

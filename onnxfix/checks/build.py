@@ -1,15 +1,46 @@
-"""What the parser takes and the builder refuses."""
+"""What parsers take and builders refuse (`rules/builds.toml`)."""
 
 from __future__ import annotations
 
 import numpy as np
+import onnx
 
 from onnxfix.checks._registry import Context, Problem, check
 from onnxfix.checks.limits import input_label
+from onnxfix.checks.parser_values import Kind
 from onnxfix.model.dims import Poly
 
+_QUANTIZED = frozenset({"FLOAT8E4M3FN", "FLOAT4E2M1", "INT4"})
 
-@check("builder.at_most")
+
+@check("build.always")
+def always(context: Context) -> Problem | None:
+    """In no form."""
+    return Problem(f"is parsed, and no engine of {context.target.id} is built with it")
+
+
+@check("build.cast_of_quantized")
+def cast_of_quantized(context: Context) -> Problem | None:
+    """A cast from or to a type that only QuantizeLinear makes and DequantizeLinear reads."""
+    node, facts = context.node, context.facts
+    source = facts.dtype_name(node.input(0))
+    wanted = onnx.TensorProto.DataType.Name(node.attr("to", 0)) if node.op_type == "Cast" else facts.dtype_name(node.input(1))
+    for dtype, way in ((wanted, "to"), (source, "from")):
+        if dtype in _QUANTIZED:
+            return Problem(f"{way} {dtype} is parsed, and the builder refuses it")
+    return None
+
+
+@check("build.quantized_constant")
+def quantized_constant(context: Context) -> Problem | None:
+    """A constant operand of INT8."""
+    for slot, name in enumerate(context.node.inputs):
+        if name and context.facts.dtype_name(name) == "INT8" and context.values.kind(name) is Kind.WEIGHTS:
+            return Problem("with an INT8 constant is parsed, and the builder refuses it", (slot,))
+    return None
+
+
+@check("build.at_most")
 def at_most(context: Context) -> Problem | None:
     """A constant in `slot`, or attribute `attribute` of older forms, is at most `maximum`."""
     slot, maximum = int(context.args["slot"]), int(context.args["maximum"])
@@ -23,7 +54,7 @@ def at_most(context: Context) -> Problem | None:
     return Problem(f"with {input_label(context.node, slot)} = {value} is more than the layer's {maximum}", (slot,) if name else ())
 
 
-@check("builder.inside_branch")
+@check("build.inside_branch")
 def inside_branch(context: Context) -> Problem | None:
     """The node does not stand in a branch of an If."""
     scope = context.node.scope
@@ -36,7 +67,7 @@ def inside_branch(context: Context) -> Problem | None:
     return None
 
 
-@check("builder.head_width")
+@check("build.head_width")
 def head_width(context: Context) -> Problem | None:
     """A head of Attention has at most `maximum` elements."""
     node = context.node
@@ -56,7 +87,7 @@ _SHAPE_READERS = {
 }  # fmt: skip
 
 
-@check("builder.shape_arithmetic")
+@check("build.shape_arithmetic")
 def shape_arithmetic(context: Context) -> Problem | None:
     """The node does not stand between Shape and a reader of shapes."""
     node = context.node
@@ -94,7 +125,7 @@ def _shapes(context: Context) -> bool:
     return False
 
 
-@check("builder.shape_rank")
+@check("build.shape_rank")
 def shape_rank(context: Context) -> Problem | None:
     """Shape arithmetic stays within one axis."""
     node = context.node
@@ -106,9 +137,3 @@ def shape_rank(context: Context) -> Problem | None:
     if context.facts.dtype_name(node.input(0)) not in ("INT32", "INT64"):
         return None
     return Problem(f"gives part of a shape {rank} axes", (0,))
-
-
-@check("builder.never")
-def never(context: Context) -> Problem | None:
-    """The node is taken by the parser and built in no form."""
-    return Problem("is parsed and not built")
