@@ -298,6 +298,7 @@ _ALL = (
         "Reshape to groups, ReduceMean, Sub, Mul, Sqrt, Div, Reshape",
         Applicability.EQUIVALENT,
         Phase.OPERATORS,
+        "GroupNorm",
         "GroupNormalization",
     ),
     _info(
@@ -591,6 +592,7 @@ _ALL = (
         Applicability.EQUIVALENT,
         Phase.OPERATORS,
         "GridSample",
+        "grid_sampler",
     ),
     _info(
         "schema_body",
@@ -624,6 +626,34 @@ _ALL = (
         Applicability.EXACT,
         Phase.OPERATORS,
         "Gather",
+    ),
+    _info(
+        "alias_to_identity",
+        "Identity",
+        Applicability.EXACT,
+        Phase.NORMALISE,
+        "AliasWithName",
+    ),
+    _info(
+        "leaky_relu_plugin",
+        "LeakyRelu",
+        Applicability.EXACT,
+        Phase.OPERATORS,
+        "LReLU_TRT",
+    ),
+    _info(
+        "fused_conv_to_conv",
+        "Conv and the activation",
+        Applicability.EQUIVALENT,
+        Phase.OPERATORS,
+        "FusedConv",
+    ),
+    _info(
+        "skip_layer_norm_to_mean",
+        "Add and a normalisation in reductions",
+        Applicability.EQUIVALENT,
+        Phase.OPERATORS,
+        "SkipLayerNormalization",
     ),
     _info(
         "resize_fill_roi",

@@ -17,7 +17,7 @@ from onnxfix.model.dims import Poly
 from onnxfix.rewrites.catalogue import candidates
 from onnxfix.rules.finding import Finding, Location, ValueRef
 from onnxfix.rules.rule import advice_rules, load_rule
-from onnxfix.targets import first_accepting, op_support, plugin_names
+from onnxfix.targets import first_accepting, neighbours, op_support, plugin_names
 from onnxfix.targets.builds import build_limits
 
 if TYPE_CHECKING:
@@ -260,7 +260,12 @@ class _Linter:
             code = "OFX103" if plugin and node.domain not in ("", "org.pytorch.aten") else "OFX101"
             text = f"has no importer in {self.target.id}" + (" and no plugin of that name comes with it" if plugin else "")
             return self._make(code, node, text, message=self.target.unregistered_message.replace("{op}", node.op_type))
-        return self._make("OFX005", node, f"has no record for {self.target.id}, so nobody knows", unknown=True)
+        words = {"yes": "takes it", "no": "does not take it", "plugin": "takes it with a plugin of that name"}
+        known = neighbours(node.domain, node.op_type, self.target)
+        others = "; ".join(f"{other.id} {words[support.status]}" for other, support in known)
+        return self._make(
+            "OFX005", node, f"has no record for {self.target.id}" + (f": {others}" if others else ", so nobody knows"), unknown=True
+        )
 
     def _refused_text(self, node: Node, support: OpSupport) -> str:
         if support.status == "plugin":
