@@ -195,12 +195,6 @@ class Region:
             self._shared[role] = self.constant(role, array)
         return self._shared[role]
 
-    def value(self, name: str) -> gs.Variable:
-        """A value of the scope that the node itself does not read."""
-        import onnx_graphsurgeon as gs
-
-        return gs.Variable(name)
-
     @property
     def absent(self) -> gs.Variable:
         """An optional input that is left out."""

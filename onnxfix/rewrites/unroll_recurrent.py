@@ -147,7 +147,7 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Decline | None
     source, at = region.node.inputs[0], 1 if layout else 0
     before = facts.scope.producers.get(proto.input[0])
     if not layout and before is not None and before.op_type == "Transpose" and before.attr("perm") == (1, 0, 2):
-        source, at = region.value(before.inputs[0]), 1
+        source, at = region.outer(before.inputs[0]), 1
     frame = Frame(region, at, bool(layout))
     steps = [_layers.slice_(region, f"x/{t}", source, [at], [t], [t + 1]) for t in range(int(length))]
     shown: list[list[gs.Variable]] = []
