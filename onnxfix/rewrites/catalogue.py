@@ -640,6 +640,13 @@ _ALL = (
         "Resize",
     ),
     _info(
+        "grid_sample_to_gather",
+        "arithmetic on the grid and a Gather for every corner of a pixel",
+        Applicability.EQUIVALENT,
+        Phase.OPERATORS,
+        "GridSample",
+    ),
+    _info(
         "resize_to_upsample",
         "Upsample with constant scales",
         Applicability.EXACT,
