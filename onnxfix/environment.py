@@ -184,9 +184,8 @@ def mismatches(machine: Machine) -> list[str]:
         if version is None:
             continue
         if one.name in machine.fails:
-            found.append(
-                f"{one.title} {version} is installed and does not import: {machine.fails[one.name]}; the package may hold no libraries"
-            )
+            why = machine.fails[one.name]
+            found.append(f"{one.title} {version} is installed and does not import: {why}; the package may hold no libraries")
         target = target_of(one, version)
         if target is None:
             found.append(f"{one.title} {version} is a release that onnxfix has no records of; lint cannot judge for it")
@@ -197,10 +196,9 @@ def mismatches(machine: Machine) -> list[str]:
             )
         needed, driver = machine.cuda_of.get(one.name, 0), str(machine.gpu.get("cuda", ""))
         if needed and driver and int(driver.split(".")[0]) < needed:
-            found.append(
-                f"the driver {machine.gpu.get('driver', '')} runs CUDA up to {driver}, and {one.title} {version} is made for CUDA {needed}; "
-                f"update the driver, or install {one.name}-cu{driver.split('.')[0]}"
-            )
+            runs = f"the driver {machine.gpu.get('driver', '')} runs CUDA up to {driver}"
+            way = f"update the driver, or install {one.name}-cu{driver.split('.')[0]}"
+            found.append(f"{runs}, and {one.title} {version} is made for CUDA {needed}; {way}")
         sm = str(machine.gpu.get("sm", ""))
         if target is not None and sm and target.gpus and f"{sm[:-1]}.{sm[-1]}" not in target.gpus:
             found.append(

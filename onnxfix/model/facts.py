@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -79,19 +80,18 @@ class Facts:
 
     def without(self, attributes: frozenset[str]) -> Facts:
         """What a reader computes that does not read `attributes`; these facts themselves where no node has one of them."""
-        present = frozenset(
-            f"{node.op_type}.{name}"
-            for scope in self.view.scopes
-            for node in scope.nodes
-            if not node.domain
-            for name in node.attributes
-        )
-        unread = attributes & present
+        unread = attributes & self._attributes
         if not unread:
             return self
         if unread not in self._without:
             self._without[unread] = Facts(self.view, self.base_dir, unread)
         return self._without[unread]
+
+    @cached_property
+    def _attributes(self) -> frozenset[str]:
+        """Every attribute that a node has, written `Shape.start`."""
+        nodes = (node for scope in self.view.scopes for node in scope.nodes if not node.domain)
+        return frozenset(f"{node.op_type}.{name}" for node in nodes for name in node.attributes)
 
     def _attribute(self, node: Node, name: str, default: int | None = None) -> int | None:
         return default if f"{node.op_type}.{name}" in self._unread else node.attr(name, default)
@@ -364,6 +364,10 @@ class ScopeFacts:
         if found is not None:
             return found
         return self._parent.value(name) if self._parent is not None else _NOTHING
+
+    def inner(self, scope: Scope) -> ScopeFacts:
+        """The facts of a subgraph."""
+        return self._facts.of(scope)
 
     def dtype(self, name: str) -> int:
         """The TensorProto.DataType, 0 where it is unknown."""

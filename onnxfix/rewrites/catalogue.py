@@ -298,6 +298,7 @@ _ALL = (
         "Reshape to groups, ReduceMean, Sub, Mul, Sqrt, Div, Reshape",
         Applicability.EQUIVALENT,
         Phase.OPERATORS,
+        "GroupNorm",
         "GroupNormalization",
     ),
     _info(
@@ -591,6 +592,7 @@ _ALL = (
         Applicability.EQUIVALENT,
         Phase.OPERATORS,
         "GridSample",
+        "grid_sampler",
     ),
     _info(
         "schema_body",
@@ -626,6 +628,34 @@ _ALL = (
         "Gather",
     ),
     _info(
+        "alias_to_identity",
+        "Identity",
+        Applicability.EXACT,
+        Phase.NORMALISE,
+        "AliasWithName",
+    ),
+    _info(
+        "leaky_relu_plugin",
+        "LeakyRelu",
+        Applicability.EXACT,
+        Phase.OPERATORS,
+        "LReLU_TRT",
+    ),
+    _info(
+        "fused_conv_to_conv",
+        "Conv and the activation",
+        Applicability.EQUIVALENT,
+        Phase.OPERATORS,
+        "FusedConv",
+    ),
+    _info(
+        "skip_layer_norm_to_mean",
+        "Add and a normalisation in reductions",
+        Applicability.EQUIVALENT,
+        Phase.OPERATORS,
+        "SkipLayerNormalization",
+    ),
+    _info(
         "resize_fill_roi",
         "a region of interest that has elements",
         Applicability.EXACT,
@@ -638,13 +668,6 @@ _ALL = (
         Applicability.EQUIVALENT,
         Phase.OPERATORS,
         "Resize",
-    ),
-    _info(
-        "grid_sample_to_gather",
-        "arithmetic on the grid and a Gather for every corner of a pixel",
-        Applicability.EQUIVALENT,
-        Phase.OPERATORS,
-        "GridSample",
     ),
     _info(
         "resize_to_upsample",

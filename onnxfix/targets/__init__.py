@@ -1,7 +1,7 @@
 """TensorRT releases and what their parsers take, read from `rules/targets.toml` and `rules/ops/`."""
 
-from onnxfix.targets.support import Limit, OpSupport, first_accepting, op_support, recorded_operators
-from onnxfix.targets.target import Evidence, Target, all_targets, find_target, find_targets, resolve
+from onnxfix.targets.support import Limit, OpSupport, first_accepting, neighbours, op_support, recorded_operators
+from onnxfix.targets.target import Evidence, Target, all_targets, find_target, find_targets, plugin_names, resolve
 
 __all__ = [
     "Evidence",
@@ -12,7 +12,9 @@ __all__ = [
     "find_target",
     "find_targets",
     "first_accepting",
+    "neighbours",
     "op_support",
+    "plugin_names",
     "recorded_operators",
     "resolve",
 ]

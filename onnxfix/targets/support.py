@@ -196,3 +196,15 @@ def first_accepting(domain: str, op: str, target: Target) -> Target | None:
             if support is not None and support.status == "yes":
                 return later
     return None
+
+
+def neighbours(domain: str, op: str, target: Target) -> tuple[tuple[Target, OpSupport], ...]:
+    """The nearest older and the nearest newer release of the family that have a record of the operator, where there are any."""
+    family = [other for other in all_targets() if other.family == target.family]
+    older = [other for other in reversed(family) if other.position < target.position]
+    newer = [other for other in family if other.position > target.position]
+    found = []
+    for side in (older, newer):
+        known = ((other, op_support(domain, op, other)) for other in side)
+        found += [(other, support) for other, support in known if support is not None][:1]
+    return tuple(found)
