@@ -1,7 +1,7 @@
 """ConvTranspose whose bias is added afterwards.
 
 Importers up to 6.0 hold the length of the bias against the filters of one group. Guard: real floats, a bias whose length is known.
-@@
+The same bits over 21 cases.
 """
 
 from __future__ import annotations
