@@ -44,16 +44,40 @@ _SIGNS: tuple[tuple[str, str, str, str], ...] = (
         "`onnxfix env` says which releases do; use one of them",
     ),
     (
-        r"Could not find any implementation|no implementation|Error Code 10",
-        "builder",
-        "it found no kernel for a layer, of those that fit the workspace",
-        "build with a larger --workspace; then try a newer release",
+        r"contains HW-specific datatypes",
+        "options",
+        "one of the GPUs that it is to build for has no such data type",
+        "leave that GPU out of --sm: FP8 needs 89 or newer, FP4 120",
     ),
     (
-        r"optimization profile|kMIN|kOPT|kMAX|profile 0|shape tensor",
+        r"but is not (produced|consumed) by|Quantized constant",
+        "exporter",
+        "quantized data is made or read by an operator other than QuantizeLinear and DequantizeLinear",
+        "export with QuantizeLinear and DequantizeLinear nodes (nvidia-modelopt does), or without quantization",
+    ),
+    (
+        r"which is not an initializer",
+        "exporter",
+        "a parameter is computed, and the builder wants it stored",
+        "`onnxfix repair` folds what it can; else export it as a constant",
+    ),
+    (
+        r"reshape changes volume|out of bounds access|>= input rank|duplicate index value|reshape of empty tensor",
+        "options",
+        "an operator does not fit the shapes of the optimization profile, or the values that its shape inputs have in it",
+        "pass other --min-shape, --opt-shape and --max-shape; repair --shape freezes an input",
+    ),
+    (
+        r"optimization profile|kMIN|kOPT|kMAX",
         "options",
         "the shapes of the optimization profile do not fit the network",
         "pass other --min-shape, --opt-shape and --max-shape",
+    ),
+    (
+        r"Could not find any implementation|no implementation|has no runners|is_decomposable|Error Code 10",
+        "builder",
+        "it found no kernel for a layer, of those that fit the workspace",
+        "build with a larger --workspace; then leave the operator out of the engine, or try a newer release",
     ),
 )
 _NO_IMPORTER = re.compile(r"No importer registered|Plugin not found|not supported in TensorRT|UNSUPPORTED_NODE")

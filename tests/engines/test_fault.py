@@ -13,6 +13,10 @@ def refused(code, message, op="Spin"):
     return ParseResult(ParseVerdict.REFUSED, "tensorrt-rtx", "1.7", (error,))
 
 
+def failed(message):
+    return BuildResult(BuildVerdict.FAILED, PARSED, messages=(message,))
+
+
 @pytest.mark.parametrize(
     ("result", "stage", "whose", "step"),
     [
@@ -37,6 +41,16 @@ def refused(code, message, op="Spin"):
             "machine",
             "install",
         ),
+        (failed("Tensor output has datatype FP8 but is not produced by IPluginLayer"), "build", "exporter", "QuantizeLinear"),
+        (
+            failed("the model contains HW-specific datatypes: fp8_e4m3."),
+            "build",
+            "options",
+            "--sm",
+        ),
+        (failed("`zero_point` which is not an initializer."), "build", "exporter", "repair"),
+        (failed("IShuffleLayer n: reshape changes volume to multiple of original"), "build", "options", "--min-shape"),
+        (failed("node_of_y has no runners that implement it"), "build", "builder", "newer release"),
         (BuildResult(BuildVerdict.FAILED, PARSED, messages=("something else",)), "build", "builder", "newer release"),
     ],
 )
