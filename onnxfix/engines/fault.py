@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from onnxfix.engines.result import BuildResult, BuildVerdict, ParseVerdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from onnxfix.engines.result import ParseResult
 
@@ -100,6 +100,9 @@ class Fault:
     why: str
     steps: tuple[str, ...]
 
+    def __str__(self) -> str:
+        return f"at fault: {self.whose}: {self.why}; {self.steps[0]}"
+
     def as_json(self) -> dict[str, object]:
         """As reports have it."""
         return {"stage": self.stage, "whose": self.whose, "why": self.why, "do": list(self.steps)}
@@ -123,6 +126,22 @@ def fault_of(result: BuildResult | ParseResult, model: str) -> Fault | None:
         _, whose, why, step = sign
         return Fault("build", whose, why, (step, report) if whose == "builder" else (step,))
     return Fault("build", "builder", "it refuses a network that the parser made", ("try a newer release", report))
+
+
+def fault_of_outputs(precision: Collection[str], engine: str) -> Fault:
+    """The fault of an engine whose outputs are not onnxruntime's; `precision` are the types that it may compute in."""
+    coarse = sorted(set(precision) - {"fp32"})
+    if coarse:
+        options = " ".join(f"--{name}" for name in coarse)
+        return Fault("numbers", "precision", f"{', '.join(coarse)} moves the outputs too far", (f"build without {options}",))
+    report = f"report it, with the model, its inputs and both outputs: {_ISSUES[engine]}"
+    return Fault("numbers", "builder", "an engine in float32 has to give what onnxruntime gives", ("try a newer release", report))
+
+
+def fault_of_run(engine: str) -> Fault:
+    """The fault of an engine that was built and does not run."""
+    steps = ("build it on this machine, with this release", f"report it, with the model and the log: {_ISSUES[engine]}")
+    return Fault("run", "runtime", "the engine does not load or run here", steps)
 
 
 def _of_parser(parsed: ParseResult, model: str) -> Fault:

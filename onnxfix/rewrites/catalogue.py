@@ -656,6 +656,33 @@ _ALL = (
         "SkipLayerNormalization",
     ),
     _info(
+        "conv_transpose_crop",
+        "ConvTranspose without padding, and Slice",
+        Applicability.EQUIVALENT,
+        Phase.OPERATORS,
+        "ConvTranspose",
+    ),
+    _info(
+        "conv_transpose_bias_to_add",
+        "Add after a ConvTranspose without bias",
+        Applicability.EQUIVALENT,
+        Phase.OPERATORS,
+        "ConvTranspose",
+    ),
+    _info(
+        "name_outputs",
+        "outputs with names, or left out",
+        Applicability.EXACT,
+        Phase.NORMALISE,
+    ),
+    _info(
+        "slice_every_axis",
+        "Slice that names every axis in order",
+        Applicability.EXACT,
+        Phase.OPERATORS,
+        "Slice",
+    ),
+    _info(
         "resize_fill_roi",
         "a region of interest that has elements",
         Applicability.EXACT,

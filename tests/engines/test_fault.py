@@ -3,7 +3,7 @@
 import pytest
 
 from onnxfix.engines import BuildResult, BuildVerdict, ParserError, ParseResult, ParseVerdict
-from onnxfix.engines.fault import fault_of
+from onnxfix.engines.fault import fault_of, fault_of_outputs, fault_of_run
 
 PARSED = ParseResult(ParseVerdict.PARSED, "tensorrt-rtx", "1.7")
 
@@ -64,3 +64,9 @@ def test_a_failure_has_a_culprit_and_something_to_do(result, stage, whose, step)
 def test_what_did_not_fail_has_no_culprit():
     assert fault_of(PARSED, "m.onnx") is None
     assert fault_of(BuildResult(BuildVerdict.BUILT, PARSED), "m.onnx") is None
+
+
+def test_wrong_numbers_are_the_types_fault_or_the_builders():
+    assert fault_of_outputs({"fp16", "tf32"}, "tensorrt").steps == ("build without --fp16 --tf32",)
+    assert fault_of_outputs((), "tensorrt").whose == "builder"
+    assert str(fault_of_run("tensorrt-rtx")).startswith("at fault: runtime: ")
