@@ -44,16 +44,21 @@ _FAMILIES = (
     "attributes",
     "batch_axis",
     "build",
+    "control_flow",
     "conv",
     "elementwise",
     "full_dims",
     "inputs",
     "outputs",
+    "pad",
     "pool",
     "quantization",
+    "recurrent",
+    "reduce",
     "resize",
     "shapes",
     "slice",
+    "split",
 )
 
 

@@ -1,7 +1,7 @@
 """TensorRT releases and what their parsers take, read from `rules/targets.toml` and `rules/ops/`."""
 
 from onnxfix.targets.support import Limit, OpSupport, first_accepting, neighbours, op_support, recorded_operators
-from onnxfix.targets.target import Evidence, Target, all_targets, find_target, find_targets, resolve
+from onnxfix.targets.target import Evidence, Target, all_targets, find_target, find_targets, plugin_names, resolve
 
 __all__ = [
     "Evidence",
@@ -14,6 +14,7 @@ __all__ = [
     "first_accepting",
     "neighbours",
     "op_support",
+    "plugin_names",
     "recorded_operators",
     "resolve",
 ]

@@ -1,10 +1,11 @@
-"""`python -m tests.agreement`: print the tables; with `--write`, write the page and the list of known disagreements."""
+"""`python -m tests.agreement`: print the tables; with `--write`, write the page and the lists of what is known to be wrong."""
 
 import sys
 
-from .comparison import SETS, section, write
+from . import comparison, reports
 
 if "--write" in sys.argv[1:]:
-    write()
+    reports.write()
+    comparison.write([reports.section()])
 else:
-    print("\n".join(section(name) for name in SETS))
+    print("\n".join([*(comparison.section(name) for name in comparison.SETS), reports.section()]))

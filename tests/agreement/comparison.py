@@ -184,8 +184,8 @@ the models and answers come from: `fixtures/agreement/README.md`.
 {chr(10).join(sections)}"""
 
 
-def write() -> None:
-    """Write the page and the list of known disagreements."""
+def write(more: Sequence[str] = ()) -> None:
+    """Write the page, with sections that are `more` than those of the sets, and the list of known disagreements."""
     PAGE.parent.mkdir(exist_ok=True)
-    PAGE.write_text(page([section(name) for name in SETS]))
+    PAGE.write_text(page([*(section(name) for name in SETS), *more]))
     KNOWN.write_text("".join(f"{line}\n" for name in SETS for line in disagreements(name)))
