@@ -59,7 +59,7 @@ def graph_input(context: Context) -> Problem | None:
     if "unless" in context.args and context.node.input(int(context.args["unless"])):
         return None
     scope = context.node.scope
-    if not name or name not in scope.inputs or name in scope.initializers:
+    if not name or name not in scope.inputs or name in scope.initializers or scope.function is not None:
         return None
     return Problem(f"does not take a graph input as {input_label(context.node, slot)}", (slot,))
 
@@ -100,7 +100,7 @@ def _float_source(context: Context, name: str) -> str:
         if value in seen or context.facts.dtype_name(value) not in _FLOATS or context.facts.is_constant(value):
             continue
         seen.add(value)
-        if value in scope.inputs and scope.parent is None:
+        if value in scope.inputs and scope.parent is None and scope.function is None:
             return value
         maker = scope.producers.get(value)
         todo.extend(maker.inputs if maker is not None else ())

@@ -75,6 +75,10 @@ class ParserValues:
             found = self._outer.kind(name) if self._outer is not None else Kind.LOST
         return found
 
+    def set(self, name: str, kind: Kind) -> None:
+        """Note how the parser holds a value that it gets from a call of a function."""
+        self._kinds[name] = kind
+
     def add(self, node: Node, kind: Kind | None = None) -> None:
         """Note the outputs of a node that the parser has just imported; `kind` says that they are lost or invalid."""
         kind = kind or self._made_by(node)

@@ -6,6 +6,7 @@ are ours (`_arithmetic`, `_shapes`); everything else is onnx's own inference of 
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,6 +20,7 @@ from onnxfix.model._shapes import output_shape
 from onnxfix.model.dims import Names, Number, Poly
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from fractions import Fraction
     from pathlib import Path
 
@@ -63,6 +65,8 @@ class Facts:
         self._names = Names()
         self._evaluator = _arithmetic.Evaluator(self._names)
         self._scopes: dict[str, ScopeFacts] = {}
+        # of the bodies that calls have; those of the functions as written are under their paths
+        self._calls: dict[Scope, ScopeFacts] = {}
         self._types: dict[tuple[int, Shape | None], onnx.TypeProto] = {}
         self._placeholders: dict[str, Poly] = {}
         self._inferred: dict[tuple[object, ...], list[tuple[int, tuple[Number | None, ...] | None]]] = {}
@@ -76,7 +80,7 @@ class Facts:
 
     def of(self, scope: Scope) -> ScopeFacts:
         """The facts of one scope's values, those of enclosing scopes included."""
-        return self._scopes[scope.path]
+        return self._calls.get(scope) or self._scopes[scope.path]
 
     def without(self, attributes: frozenset[str]) -> Facts:
         """What a reader computes that does not read `attributes`; these facts themselves where no node has one of them."""
@@ -96,9 +100,14 @@ class Facts:
     def _attribute(self, node: Node, name: str, default: int | None = None) -> int | None:
         return default if f"{node.op_type}.{name}" in self._unread else node.attr(name, default)
 
-    def _run_scope(self, scope: Scope) -> None:
-        facts = ScopeFacts(self, scope, self._scopes.get(scope.parent.path) if scope.parent is not None else None)
-        self._scopes[scope.path] = facts
+    def _run_scope(self, scope: Scope, outer: ScopeFacts | None = None, inputs: Sequence[_Value] | None = None) -> ScopeFacts:
+        """Facts of a scope within `outer`; `inputs`: of a called body those of the call, none for subgraphs in it."""
+        facts = ScopeFacts(self, scope, outer)
+        if inputs is None:
+            self._scopes[scope.path] = facts
+        else:
+            self._calls[scope] = facts
+            facts.values.update(zip(scope.inputs, inputs, strict=False))
         if scope.graph is not None:
             for value in scope.graph.input:
                 facts.values[value.name] = self._declared(value)
@@ -117,6 +126,7 @@ class Facts:
                     declared = self._declared(value)
                     known.dtype = known.dtype or declared.dtype
                     known.shape = known.shape if known.shape is not None else declared.shape
+        return facts
 
     def _declared(self, value: onnx.ValueInfoProto) -> _Value:
         kind = value.type.tensor_type
@@ -135,10 +145,13 @@ class Facts:
     def _run_node(self, node: Node, facts: ScopeFacts) -> None:
         inputs = [facts.value(name) if name else _NOTHING for name in node.inputs]
         for inner in node.subgraphs.values():
-            self._run_scope(inner)
+            self._run_scope(inner, facts, () if facts.scope in self._calls else None)
         constant = node.op_type not in _RANDOM and all(
             value.constant for name, value in zip(node.inputs, inputs, strict=True) if name
         )
+        if node.called is not None:
+            self._run_call(node, node.called, inputs, facts)
+            return
         if node.subgraphs:
             results = self._subgraph_outputs(node)
             constant = False
@@ -158,6 +171,14 @@ class Facts:
             first.array, first.read = array, True
             first.shape = array.shape
             first.constant = first.constant or not any(isinstance(item, Poly) for item in array.ravel())
+
+    def _run_call(self, node: Node, called: Scope, inputs: list[_Value], facts: ScopeFacts) -> None:
+        body = self._run_scope(called, None, inputs)
+        for name, output in zip(node.outputs, called.outputs, strict=False):
+            value = body.value(output)
+            # a constant that has to be evaluated has its nodes in the function
+            known = value.tensor is not None or value.array is not None
+            facts.values[name] = dataclasses.replace(value, constant=value.constant and known)
 
     def _computed(self, node: Node, inputs: list[_Value], dtype: int, facts: ScopeFacts) -> Array | None:
         if node.op_type == "Shape":
@@ -207,7 +228,7 @@ class Facts:
         results = []
         for position in range(len(node.outputs)):
             found = [
-                self._scopes[branch.path].value(branch.outputs[position])
+                self.of(branch).value(branch.outputs[position])
                 for branch in branches
                 if node.op_type == "If" and position < len(branch.outputs)
             ]

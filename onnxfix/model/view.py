@@ -15,9 +15,12 @@ from onnxfix.model.opsets import domain_of, opsets_of
 from onnxfix.model.paths import function_path, node_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 MAX_DEPTH = 64
+
+# Nodes of functions that are followed from call to call; what is beyond stays unknown.
+MAX_CALLED = 20_000
 
 
 class Node:
@@ -51,6 +54,11 @@ class Node:
         return self.scope.subgraphs.get(self.index, {})
 
     @property
+    def called(self) -> Scope | None:
+        """The body of the function that this node calls, with the call's attributes; None where none is followed."""
+        return self.scope.calls.get(self.index)
+
+    @property
     def opset(self) -> int | None:
         """The version of the node's domain that the model (or function) imports; None where it imports none."""
         return self.scope.opsets.get(self.domain)
@@ -65,7 +73,8 @@ class Node:
     def attr(self, name: str, default: Any = None) -> Any:
         """The attribute's value (strings decoded, lists as tuples), or `default` where it is absent."""
         attribute = self.attributes.get(name)
-        return default if attribute is None else attribute_value(attribute)
+        # what a function's node takes from its call is known there only
+        return default if attribute is None or attribute.ref_attr_name else attribute_value(attribute)
 
     def input(self, slot: int) -> str:
         """The name of input `slot`, empty where it is absent."""
@@ -104,6 +113,7 @@ class Scope:
     inputs: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
     subgraphs: dict[int, dict[str, Scope]] = field(default_factory=dict)
+    calls: dict[int, Scope] = field(default_factory=dict)
 
     @cached_property
     def nodes_by_index(self) -> dict[int, Node]:
@@ -129,6 +139,9 @@ class Scope:
 class ModelView:
     """The whole model; `nodes()` walks every scope, the main graph first.
 
+    `scopes` has each function once, as it is written. `calls` of a scope has a function's body for each call, with the attributes
+    that this call gives, under the path of the function.
+
     Raises:
         ModelError: a value is made twice or from itself, or graphs are nested deeper than MAX_DEPTH.
     """
@@ -140,6 +153,12 @@ class ModelView:
         self.main = self._graph_scope(proto.graph, "graph", None, self.opsets, 0)
         for function in proto.functions:
             self._function_scope(function)
+        self._functions = {(domain_of(each.domain), each.name, each.overload): each for each in reversed(proto.functions)}
+        self._called = 0
+        if self._functions:
+            for scope in list(self.scopes):
+                if scope.function is None and (scope.parent is None or scope.path.startswith(self.main.path)):
+                    self._follow_calls(scope, ())
 
     def nodes(self) -> Iterator[Node]:
         """All nodes of all scopes."""
@@ -157,11 +176,29 @@ class ModelView:
         self._fill(scope, graph.node, depth)
         return scope
 
-    def _function_scope(self, function: onnx.FunctionProto) -> None:
+    def _function_scope(self, function: onnx.FunctionProto) -> Scope:
         path = function_path(function.domain, function.name, function.overload)
         scope = Scope(path=path, opsets={**self.opsets, **opsets_of(function.opset_import)}, function=function)
         scope.inputs, scope.outputs = tuple(function.input), tuple(function.output)
         self._fill(scope, function.node, 0)
+        return scope
+
+    def _follow_calls(self, scope: Scope, callers: tuple[str, ...]) -> None:
+        for node in scope.nodes:
+            function = self._functions.get((node.domain, node.op_type, node.proto.overload))
+            if function is None or (not node.domain and onnx.defs.has(node.op_type)):
+                continue
+            path = function_path(function.domain, function.name, function.overload)
+            self._called += len(function.node)
+            if path in callers or len(callers) >= MAX_DEPTH or self._called > MAX_CALLED:
+                continue
+            # the scopes of a call are not among those of the model
+            kept, self.scopes = self.scopes, []
+            called = self._function_scope(bound(function, node.proto))
+            inside, self.scopes = self.scopes, kept
+            scope.calls[node.index] = called
+            for each in inside:
+                self._follow_calls(each, (*callers, path))
 
     def _fill(self, scope: Scope, protos: Sequence[onnx.NodeProto], depth: int) -> None:
         self.scopes.append(scope)
@@ -186,6 +223,40 @@ class ModelView:
                         owner = inner.owner(name)
                         if owner is not None and owner is not inner:
                             owner.consumers[name].append((node, -1))
+
+
+def bound(function: onnx.FunctionProto, call: onnx.NodeProto) -> onnx.FunctionProto:
+    """The function with the attributes that a call gives, or their defaults; itself where its nodes refer to none."""
+    if not any(_refers(node) for node in function.node):
+        return function
+    given = {attribute.name: attribute for attribute in (*function.attribute_proto, *call.attribute)}
+    copy = onnx.FunctionProto()
+    copy.CopyFrom(function)
+    for node in copy.node:
+        _bind(node, given)
+    return copy
+
+
+def _refers(node: onnx.NodeProto) -> bool:
+    return any(
+        attribute.ref_attr_name or any(_refers(inner) for _, graph in graphs_of(attribute) for inner in graph.node)
+        for attribute in node.attribute
+    )
+
+
+def _bind(node: onnx.NodeProto, given: Mapping[str, onnx.AttributeProto]) -> None:
+    attributes = list(node.attribute)
+    del node.attribute[:]
+    for attribute in attributes:
+        if attribute.ref_attr_name:
+            if attribute.ref_attr_name in given:
+                node.attribute.add().CopyFrom(given[attribute.ref_attr_name])
+                node.attribute[-1].name = attribute.name
+            continue
+        for _, graph in graphs_of(attribute):
+            for inner in graph.node:
+                _bind(inner, given)
+        node.attribute.add().CopyFrom(attribute)
 
 
 def graphs_of(attribute: onnx.AttributeProto) -> Iterator[tuple[str, onnx.GraphProto]]:

@@ -14,6 +14,9 @@ from onnxfix.checks.parser_values import MAX_RANK, Kind, ParserValues
 from onnxfix.checks.whole_graph import unsorted_names, wide_integer
 from onnxfix.model.declared import declared_otherwise
 from onnxfix.model.dims import Poly
+from onnxfix.model.opsets import domain_of
+from onnxfix.model.paths import function_path
+from onnxfix.model.view import bound
 from onnxfix.rewrites.catalogue import candidates
 from onnxfix.rules.finding import Finding, Location, ValueRef
 from onnxfix.rules.rule import advice_rules, load_rule
@@ -56,16 +59,14 @@ class _Linter:
         self.target = target
         self.listed = set(view.main.inputs)
         self.shadowed: set[str] = set()
-        self.functions = {(function.domain, function.name) for function in view.proto.functions}
+        self.functions = {(domain_of(function.domain), function.name) for function in view.proto.functions}
+        self.by_name = {function.name: function for function in reversed(view.proto.functions)}
+        self.said: set[tuple[str, str, str]] = set()
 
     def run(self) -> Iterator[Finding]:
         yield from self._inputs()
         yield from self._weights()
         yield from self._scope(self.view.main, None)
-        if self.target.local_functions:
-            for scope in self.view.scopes:
-                if scope.function is not None:
-                    yield from self._scope(scope, None)
         yield from self._outputs()
 
     # the model's interface -------------------------------------------------------------------------------------------
@@ -149,8 +150,34 @@ class _Linter:
     # nodes -----------------------------------------------------------------------------------------------------------
 
     def _scope(self, scope: Scope, outer: ParserValues | None) -> Iterator[Finding]:
+        yield from self._walk(scope, ParserValues(scope, self.facts.of(scope), self.target, outer))
+
+    def _call(self, node: Node, called: Scope, values: ParserValues) -> Iterator[Finding]:
+        """The findings in a function's body, which parsers import once for each call; what was said before is left out."""
+        if len(node.inputs) != len(called.inputs):
+            yield self._make(
+                "OFX304",
+                node,
+                f"calls a function of {len(called.inputs)} inputs with {len(node.inputs)}",
+                slots=(),
+                message="node.input().size() == function.input().size()",
+            )
+            return
+        inner = ParserValues(called, self.facts.of(called), self.target)
+        for name, given in zip(called.inputs, node.inputs, strict=True):
+            inner.set(name, values.kind(given) if given else Kind.TENSOR)
+        refused = False
+        for finding in self._walk(called, inner):
+            refused = refused or finding.refuses
+            key = (finding.code, finding.location.path, finding.message)
+            if key not in self.said:
+                self.said.add(key)
+                yield finding
+        for name, given in zip(node.outputs, called.outputs, strict=False):
+            values.set(name, Kind.LOST if refused else inner.kind(given))
+
+    def _walk(self, scope: Scope, values: ParserValues) -> Iterator[Finding]:
         facts = self.facts.of(scope)
-        values = ParserValues(scope, facts, self.target, outer)
         unsorted = None if self.target.empty_names else unsorted_names(scope)
         if unsorted is not None:
             yield self._make("OFX011", unsorted.node, unsorted.text, slots=(), message=unsorted.message)
@@ -168,6 +195,11 @@ class _Linter:
                     kind = Kind.INVALID
                 yield finding
             values.add(node, kind)
+            if not refused and node.called is not None and self._expands(node):
+                if self._other_function(node):
+                    values.add(node, Kind.LOST)
+                else:
+                    yield from self._call(node, node.called, values)
             if not refused:
                 for inner in node.subgraphs.values():
                     yield from self._scope(inner, values)
@@ -185,11 +217,18 @@ class _Linter:
             if problem is not None:
                 yield self._make("OFX301", node, problem.text, slots=problem.slots)
         support = op_support(node.domain, node.op_type, self.target)
+        if support is None and self._expands(node):
+            other = self._other_function(node)
+            if other:
+                yield self._make("OFX816", node, other, slots=())
+            imported = op_support("", node.op_type, self.target)
+            if imported is None or imported.status != "no" or not self._is_registered(node):
+                return
+            support = imported
         if support is None and node.op_type in self.target.plugins:
             return
         if support is None:
-            if not (self.target.local_functions and (node.domain, node.op_type) in self.functions):
-                yield self._unrecorded(node)
+            yield self._unrecorded(node)
             return
         if support.status != "yes":
             code = "OFX101" if support.status == "no" else "OFX103"
@@ -204,6 +243,24 @@ class _Linter:
             if problem is not None:
                 found = self._broken(node, support, entry.limit, problem)
                 yield dataclasses.replace(found, evidence=(entry.evidence,))
+
+    def _expands(self, node: Node) -> bool:
+        """True where the parser puts a function's body in the place of a node."""
+        return self.target.local_functions and (node.domain, node.op_type) in self.functions
+
+    def _other_function(self, node: Node) -> str:
+        """What the parser takes a call of a function for, where that is not the function."""
+        if self._is_registered(node):
+            return f"is taken for ONNX's {node.op_type}, not for the model's function of that name"
+        called, first = node.called, self.by_name[node.op_type]
+        mine = called.function if called is not None else None
+        # of two of one body it does not matter which is taken
+        if mine is None or _body(first, node) == _body(mine, node):
+            return ""
+        return f"is taken for {function_path(first.domain, first.name, first.overload)}, the first function of that name"
+
+    def _is_registered(self, node: Node) -> bool:
+        return node.op_type in (self.target.registered or ())
 
     def _inputs_by_name(self, node: Node) -> Iterator[Finding]:
         scope = self.view.main
@@ -322,6 +379,14 @@ class _Linter:
     def _value(self, facts: ScopeFacts, name: str, role: str) -> ValueRef:
         shape = facts.shape(name)
         return ValueRef(name, role, facts.dtype_name(name), None if shape is None else tuple(map(str, shape)))
+
+
+def _body(function: onnx.FunctionProto, call: Node) -> bytes:
+    copy = onnx.FunctionProto()
+    copy.CopyFrom(bound(function, call.proto))
+    for field in ("domain", "overload", "doc_string", "value_info", "metadata_props", "attribute", "attribute_proto"):
+        copy.ClearField(field)
+    return bytes(copy.SerializeToString(deterministic=True))
 
 
 def _has_unnamed(value: onnx.ValueInfoProto) -> bool:
