@@ -51,6 +51,17 @@ def values(context: Context) -> Problem | None:
     return Problem(f"takes {input_label(context.node, slot)} only where all of it is {allowed}", (slot,))
 
 
+@check("inputs.types_beside_tensors")
+def types_beside_tensors(context: Context) -> Problem | None:
+    """Where an input of `slots` is computed, the data must be of none of the `refused` types: another layer is made then."""
+    node = context.node
+    dtype = context.facts.dtype_name(node.input(0))
+    tensors = [slot for slot in context.args["slots"] if node.input(slot) and not context.facts.is_constant(node.input(slot))]
+    if dtype not in context.args["refused"] or not tensors:
+        return None
+    return Problem(f"does not take {dtype} where {input_label(node, tensors[0])} is computed", (0, tensors[0]))
+
+
 @check("inputs.graph_input")
 def graph_input(context: Context) -> Problem | None:
     """Input `slot` may be computed, but not be an input of the graph itself; it does not count where input `unless` is given."""

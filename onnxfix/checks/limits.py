@@ -130,6 +130,11 @@ def _input(limit: Limit, slot: int, context: Context) -> Problem | None:
         if dtype == "?" or dtype in limit.types:
             return None
         return Problem(f"does not take {dtype} as {label}, only {', '.join(sorted(limit.types))}", (slot,))
+    if limit.refused:
+        # bytes that are weights are made integers when they are read
+        dtype = context.facts.dtype_name(name)
+        held = "INT32" if dtype == "UINT8" and kind is Kind.WEIGHTS else dtype
+        return Problem(f"does not take {dtype} as {label}", (slot,)) if held in limit.refused else None
     rank = context.facts.rank(name) if not context.target.implicit_batch else context.values.rank(name)
     low, high = _span(limit.rank, "rank")
     if rank is None or low <= rank <= high:

@@ -168,11 +168,13 @@ def limit_text(limit: Limit) -> str:
 def _input_condition(limit: Limit) -> str:
     if limit.types:
         return f"is {', '.join(sorted(limit.types))}"
+    if limit.refused:
+        return f"is not {', '.join(sorted(limit.refused))}"
     if limit.rank:
         return f"has rank {limit.rank}"
     if limit.present is not None:
         return "is given" if limit.present else "is absent"
-    return "is a constant" if limit.constant else "is no constant"
+    return "is a constant" if limit.constant or limit.folded else "is no constant"
 
 
 def operator_lines(domain: str, op: str, targets: Sequence[Target]) -> list[Line]:

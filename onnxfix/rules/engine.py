@@ -237,7 +237,8 @@ class _Linter:
         for limit in support.limits:
             problem = broken(limit, Context(node, facts, values, self.target, limit.args))
             if problem is not None:
-                yield self._broken(node, support, limit, problem)
+                found = self._broken(node, support, limit, problem)
+                yield found if limit.evidence is None else dataclasses.replace(found, evidence=(limit.evidence,))
         for entry in build_limits(node.op_type, self.target) if not node.domain else ():
             problem = broken(entry.limit, Context(node, facts, values, self.target, entry.limit.args))
             if problem is not None:

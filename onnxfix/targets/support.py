@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -27,13 +28,14 @@ class Limit:
         opset: the node's opset must lie in `low..high` (`"..9"`).
         attribute: the attribute's value (an absent one has the schema's default) must be among `allowed`.
         input: slot of an input that must be `constant` for the parser, constant at least once the graph is `folded`, a run-time
-            `tensor`, of one of `types`, of a `rank` in `low..high`, or, where `present` is false, absent.
+            `tensor`, of one of `types`, of no type that is `refused`, of a `rank` in `low..high`, or, where not `present`, absent.
         check: name of a predicate of `onnxfix.checks` with `args`.
         newest: the newest opset in which the node would be taken, where an older one helps; of an `opset` limit its upper end.
         when: attribute values under which alone the limit applies.
         message: the parser's words; empty where the record's own apply.
         why: the reason in one sentence, after which a finding's message is made.
         since: the first release known to take it, where a source says so.
+        evidence: where it is not that of the record.
     """
 
     rule: str
@@ -48,12 +50,14 @@ class Limit:
     tensor: bool = False
     present: bool | None = None
     types: frozenset[str] = frozenset()
+    refused: frozenset[str] = frozenset()
     rank: str = ""
     args: Mapping[str, Any] = field(default_factory=dict)
     when: Mapping[str, tuple[object, ...]] = field(default_factory=dict)
     message: str = ""
     why: str = ""
     since: str = ""
+    evidence: Evidence | None = None
 
     @property
     def newest_opset(self) -> int | None:
@@ -105,6 +109,7 @@ def limit_of(table: Table, rule: str) -> Limit:
         tensor=table.take("tensor", bool, False),
         present=table.take("present", bool, None),
         types=frozenset(table.strings("types", [])),
+        refused=frozenset(table.strings("refused", [])),
         rank=table.take("rank", str, ""),
         args=table.take("args", dict, {}),
         newest=table.take("newest", int, None),
@@ -121,9 +126,10 @@ def limit_of(table: Table, rule: str) -> Limit:
         raise UsageError(f"{where}: the newest opset of an opset limit is its upper end, not a key of its own")
     if limit.attribute and not limit.allowed:
         raise UsageError(f"{where}: a limit on attribute {limit.attribute!r} needs `allowed`")
-    conditions = [limit.constant, limit.folded, limit.tensor, limit.present is not None, bool(limit.types), bool(limit.rank)]
+    conditions = [limit.constant, limit.folded, limit.tensor, limit.present is not None]
+    conditions += [bool(limit.types), bool(limit.refused), bool(limit.rank)]
     if (limit.input is not None) != (sum(conditions) == 1):
-        raise UsageError(f"{where}: a limit on an input has exactly one of constant, folded, tensor, present, types, rank")
+        raise UsageError(f"{where}: a limit on an input has exactly one of constant, folded, tensor, present, types, refused, rank")
     return limit
 
 
@@ -151,6 +157,16 @@ def _read_support(path: Path) -> dict[str, OpSupport]:
             if target_id in by_target:
                 raise UsageError(f"{record.where}: {target_id} already has a record")
             by_target[target_id] = support
+    for number, data in enumerate(table.take("limit", list, []), 1):
+        shared = Table(data, f"{path}: limit {number}")
+        ids = [target.id for expression in shared.strings("targets") for target in find_targets(expression)]
+        evidence = evidence_of(shared)
+        limit = dataclasses.replace(limit_of(shared, shared.take("rule", str)), evidence=evidence)
+        for target_id in ids:
+            if target_id not in by_target or by_target[target_id].status != "yes":
+                raise UsageError(f"{shared.where}: {target_id} has no record that takes the operator")
+            known = by_target[target_id]
+            by_target[target_id] = dataclasses.replace(known, limits=(limit, *known.limits))
     table.done()
     if not by_target:
         raise UsageError(f"{path}: needs at least one [[support]]")
