@@ -28,13 +28,13 @@ def at_most(context: Context) -> Problem | None:
 
 @check("inputs.left_out")
 def left_out(context: Context) -> Problem | None:
-    """An empty name in `slot` counts as a run-time tensor; the list may end before it.
+    """An empty name in `slot` counts as a run-time tensor; the list may end before it, or, where only the `last` counts, go on.
 
-    Source: onnx-tensorrt tags release/7.0 to 8.0-GA, builtin_op_importers.cpp, Clip.
+    Source: onnx-tensorrt tags release/7.0 to 10.1-GA, where importers ask `inputs.size()` before they read an input.
     """
     slot = int(context.args["slot"])
     inputs = context.node.inputs
-    if len(inputs) <= slot or inputs[slot]:
+    if len(inputs) <= slot or inputs[slot] or (context.args.get("last", False) and len(inputs) > slot + 1):
         return None
     return Problem(f"leaves out input {slot} by an empty name, which the importer takes for a run-time tensor", (slot,))
 
@@ -51,15 +51,17 @@ def values(context: Context) -> Problem | None:
     return Problem(f"takes {input_label(context.node, slot)} only where all of it is {allowed}", (slot,))
 
 
-@check("inputs.types_beside_tensors")
-def types_beside_tensors(context: Context) -> Problem | None:
-    """Where an input of `slots` is computed, the data must be of none of the `refused` types: another layer is made then."""
-    node = context.node
-    dtype = context.facts.dtype_name(node.input(0))
-    tensors = [slot for slot in context.args["slots"] if node.input(slot) and not context.facts.is_constant(node.input(slot))]
-    if dtype not in context.args["refused"] or not tensors:
+@check("inputs.types_unless_constant")
+def types_unless_constant(context: Context) -> Problem | None:
+    """The data is of none of the `refused` types but where input `slot` is a constant, and `other`, if it is given, as well."""
+    node, facts = context.node, context.facts
+    slot, other = int(context.args["slot"]), int(context.args["other"])
+    dtype = facts.dtype_name(node.input(0))
+    if dtype not in context.args["refused"]:
         return None
-    return Problem(f"does not take {dtype} where {input_label(node, tensors[0])} is computed", (0, tensors[0]))
+    if facts.is_constant(node.input(slot)) and (not node.input(other) or facts.is_constant(node.input(other))):
+        return None
+    return Problem(f"takes {dtype} only with constants for {input_label(node, slot)} and {input_label(node, other)}", (0,))
 
 
 @check("inputs.graph_input")

@@ -122,9 +122,15 @@ class _Linter:
         if contradiction is not None:
             yield self._on_value("OFX703", *contradiction)
         for value in self.view.proto.graph.output:
-            # the parsers read the declared type; where none is declared, the type is what the nodes give
             name, declared = value.name, value.type.tensor_type.elem_type
-            dtype = onnx.TensorProto.DataType.Name(declared) if declared else facts.dtype_name(name)
+            if not declared:
+                yield self._on_value("OFX205", name, f"output {name!r} is declared without an element type, which the parser reads")
+                continue
+            dtype, given = onnx.TensorProto.DataType.Name(declared), facts.dtype_name(name)
+            integers = {"INT32"} if self.target.int64 == "native" else {"INT32", "INT64"}
+            if given in integers and dtype not in integers and dtype in self.target.output_types:
+                text = f"output {name!r} is declared {dtype}, its nodes give {given}"
+                yield self._on_value("OFX205", name, text)
             if dtype != "?" and dtype not in self.target.output_types:
                 yield self._on_value(
                     "OFX205",

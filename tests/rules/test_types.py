@@ -86,3 +86,21 @@ def test_limits_in_words() -> None:
     assert limit(tensor=True) == "input 0 is no constant"
     with pytest.raises(UsageError, match="exactly one of"):
         limit(refused=["UINT8"], types=["FLOAT"])
+
+
+def test_outputs_as_they_are_declared() -> None:
+    """convertDtype of the declared type in ModelImporter.cpp of every release; a tensor of INT32 stays one."""
+    undeclared = codes("float[2] x", "y", "y = Relu (x)", "rtx1.7")
+    assert undeclared == codes("float[2] x", "y", "y = Relu (x)", "trt7.1", 9) == ["OFX205"]
+    assert codes("int32[2] x", "float[2] y", "y = Abs (x)", "rtx1.7") == ["OFX205"]
+    assert codes("int32[2] x", "int64[2] y", "y = Abs (x)", "rtx1.7") == ["OFX205"]
+    assert codes("int64[2] x", "int32[2] y", "y = Abs (x)", "rtx1.7") == []
+
+
+@pytest.mark.parametrize(("op", "gates"), [("RNN", 1), ("GRU", 3), ("LSTM", 4)])
+def test_recurrent_layers_need_their_size(op: str, gates: int) -> None:
+    """ONNX lets hidden_size be left out; importers read it without a default."""
+    inputs = f"float[2,1,3] x, float[1,{4 * gates},3] w, float[1,{4 * gates},4] r"
+    for target in ("rtx1.7", "trt10.1"):
+        assert "OFX405" in codes(inputs, "float[2,1,1,4] y", f"y = {op} (x, w, r)", target, 14)
+        assert "OFX405" not in codes(inputs, "float[2,1,1,4] y", f"y = {op} <hidden_size = 4> (x, w, r)", target, 14)
