@@ -212,8 +212,10 @@ class Driver:
             changed = any(REWRITES[fix.rewrite].phase > Phase.EXPORTER_FAULTS for fix in state.applied)
             if info.phase is Phase.EXPORTER_FAULTS and changed:
                 return _declined(finding, info.name, "the model has been rewritten already")
-        elif LEVELS.index(info.applicability.value) > LEVELS.index(self.options.allow):
-            return _declined(finding, info.name, f"it is {info.applicability.value}", consent=info.applicability.value)
+        weaker = LEVELS.index(self.options.allow) < (LEVELS.index(info.applicability.value) if info.applicability in LEVELS else 0)
+        too_weak = _declined(finding, info.name, f"it is {info.applicability.value}", consent=info.applicability.value)
+        if weaker and not info.lossy:
+            return too_weak
         if info.whole_model:
             return self._propose_pass(finding, info, node, facts, names, own=own)
         if node is None:
@@ -225,7 +227,9 @@ class Driver:
         target = next(target for target in self.targets if target.id == finding.target)
         answer = rewrite(region, facts.of(node.scope), target)
         if isinstance(answer, Decline):
-            return _declined(finding, info.name, answer.reason, plain=answer.plain)
+            return _declined(finding, info.name, answer.reason, plain=answer.plain or weaker)
+        if weaker:
+            return too_weak
         changes = answer if isinstance(answer, list) else [answer if answer is not None else region.change()]
         return Proposal(info, [finding], changes, domain=node.domain)
 
