@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from onnxfix.model.declared import declared_otherwise
 from onnxfix.model.facts import Facts
@@ -25,7 +25,7 @@ from onnxfix.rules.engine import lint_shadowed
 from onnxfix.rules.finding import Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     import onnx
@@ -93,6 +93,7 @@ class Driver:
         self.progress = progress or (lambda text: None)
         self.level = checker_level(model)
         self.quarantine: dict[FixKey, str] = {}
+        self.failing: Mapping[str, Any] | None = None
         self.first = self.lint(model)
 
     @property

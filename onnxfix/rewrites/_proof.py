@@ -35,6 +35,7 @@ def prove_repair(driver: Driver, state: State) -> tuple[State, Proof | None, Onn
     for _ in range(MAX_CULPRITS):
         if wrong is None or proof is None:
             break
+        driver.failing = driver.failing or proof.failing
         low, high = 0, len(state.steps)  # the first `high` fixes give a difference, the first `low` none
         while high - low > 1:
             middle = (low + high) // 2
@@ -48,6 +49,8 @@ def prove_repair(driver: Driver, state: State) -> tuple[State, Proof | None, Onn
         if not state.applied:
             return state, None, None
         proof, wrong = _proven(driver, state)
+    if wrong is not None and proof is not None:
+        driver.failing = proof.failing or driver.failing
     return state, proof, wrong
 
 
