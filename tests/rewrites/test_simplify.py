@@ -1,4 +1,4 @@
-"""--simplify: a simplifier's result is proven like any other change, and left out where it is not equal (by a stand-in of the tool)."""
+"""--simplify: a simplifier's result is proven like any other change, else left out (shown with a stand-in of the tool)."""
 
 import sys
 import types
