@@ -31,7 +31,7 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Decline | None
         if attribute.name not in defaults or value(attribute) != value(defaults[attribute.name])
     ]
     if len(kept) == len(region.proto.attribute):
-        return Decline("none of its attributes is the default")
+        return Decline("none of its attributes is the default", plain=True)
     del region.edited.attribute[:]
     region.edited.attribute.extend(kept)
     return None

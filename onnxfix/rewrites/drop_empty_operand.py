@@ -20,7 +20,7 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> list[Change] |
     name = region.proto.output[0]
     shape = facts.shape(name)
     if shape is None or 0 not in shape:
-        return Decline("its result has elements")
+        return Decline("its result has elements", plain=True)
     if name in facts.scope.outputs:
         return Decline("its result is an output of the graph")
     changes = {}

@@ -25,7 +25,7 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> list[Change] |
     proto = region.proto
     called = next((item for item in facts.functions if (item.domain, item.name) == (proto.domain, proto.op_type)), None)
     if called is None:
-        return Decline("it calls no function of the model")
+        return Decline("it calls no function of the model", plain=True)
     for function in facts.functions:
         for item in function.opset_import:
             if region.opsets.get(item.domain, item.version) != item.version:
