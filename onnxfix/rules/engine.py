@@ -14,7 +14,7 @@ from onnxfix.model.dims import Poly
 from onnxfix.rewrites.catalogue import candidates
 from onnxfix.rules.finding import Finding, Location, ValueRef
 from onnxfix.rules.rule import advice_rules, load_rule
-from onnxfix.targets import first_accepting, op_support
+from onnxfix.targets import first_accepting, op_support, unrecorded_status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -161,10 +161,11 @@ class _Linter:
                 problem = find_check(rule.check)(Context(node, facts, values, self.target, {}))
                 if problem is not None:
                     yield self._make(rule.code, node, problem.text, slots=problem.slots)
+        if self.target.local_functions and (node.domain, node.op_type) in self.functions:
+            return
         support = op_support(node.domain, node.op_type, self.target)
         if support is None:
-            if not (self.target.local_functions and (node.domain, node.op_type) in self.functions):
-                yield self._unrecorded(node)
+            yield self._unrecorded(node)
             return
         if support.status != "yes":
             code = "OFX101" if support.status == "no" else "OFX103"
@@ -197,12 +198,12 @@ class _Linter:
             )
 
     def _unrecorded(self, node: Node) -> Finding:
-        registered = self.target.registered
-        if registered is not None and node.op_type not in registered:
-            plugin = self.target.unregistered == "plugin"
-            code = "OFX103" if plugin and node.domain not in ("", "org.pytorch.aten") else "OFX101"
-            text = f"has no importer in {self.target.id}" + (" and no plugin of that name comes with it" if plugin else "")
-            return self._make(code, node, text, message=self.target.unregistered_message.replace("{op}", node.op_type))
+        status = unrecorded_status(node.domain, node.op_type, self.target)
+        if status != "unknown":
+            plugin = " and no plugin of that name comes with it" if self.target.unregistered == "plugin" else ""
+            message = self.target.unregistered_message.replace("{op}", node.op_type)
+            code = "OFX103" if status == "plugin" else "OFX101"
+            return self._make(code, node, f"has no importer in {self.target.id}{plugin}", message=message)
         return self._make("OFX005", node, f"has no record for {self.target.id}, so nobody knows", unknown=True)
 
     def _refused_text(self, node: Node, support: OpSupport) -> str:

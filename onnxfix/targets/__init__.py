@@ -1,6 +1,6 @@
 """TensorRT releases and what their parsers take, read from `rules/targets.toml` and `rules/ops/`."""
 
-from onnxfix.targets.support import Limit, OpSupport, first_accepting, op_support, recorded_operators
+from onnxfix.targets.support import Limit, OpSupport, first_accepting, op_support, recorded_operators, unrecorded_status
 from onnxfix.targets.target import Evidence, Target, all_targets, find_target, find_targets, resolve
 
 __all__ = [
@@ -15,4 +15,5 @@ __all__ = [
     "op_support",
     "recorded_operators",
     "resolve",
+    "unrecorded_status",
 ]

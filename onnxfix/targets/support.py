@@ -163,10 +163,25 @@ def _records(domain: str, op: str) -> dict[str, OpSupport]:
 
 
 def op_support(domain: str, op: str, target: Target) -> OpSupport | None:
-    """The record of an operator for a target, or None where nothing is recorded (which means *unknown*)."""
+    """The record of an operator for a target, or None where nothing is recorded (which means *unknown*).
+
+    A parser finds its importer by the operator's name alone (ModelImporter.cpp of every release, `opImporters.count`), so that an
+    operator of another domain without records of its own goes by those of ONNX's operator of that name.
+    """
     if "/" in op or "/" in domain or not op:
         return None
-    return _records(domain, op).get(target.id)
+    return (_records(domain, op) or _records("", op)).get(target.id)
+
+
+def unrecorded_status(domain: str, op: str, target: Target) -> str:
+    """What holds of an operator without a record: `no`, `plugin` (only one of that name helps) or `unknown`.
+
+    Where the list of importers is known, a name that is not on it has none. A domain of its own has importers in no release.
+    """
+    own = domain in ("", "org.pytorch.aten") or domain.startswith("ai.onnx")
+    if target.registered is not None and op not in target.registered:
+        return "no" if own or target.unregistered != "plugin" else "plugin"
+    return "unknown" if own or target.unregistered != "plugin" else "plugin"
 
 
 def recorded_operators() -> tuple[tuple[str, str], ...]:
