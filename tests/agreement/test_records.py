@@ -22,10 +22,9 @@ def test_every_operator_has_a_record_for_every_release_and_every_record_its_evid
     kept = [record for record in records if record is not None]
     proven = [record for record in kept if record.evidence.kind in EVIDENCE and record.evidence.ref.strip()]
     with capsys.disabled():
-        print(
-            f"\n{len(found)} operators occur ({len(corpus)} in the larger exports), onnx knows {len(known)}; {len(targets)} releases"
-        )
-        print(f"{len(asked) - len(without)} of {len(asked)} have a record; {len(proven)} of {len(kept)} records have evidence")
+        print(f"\n{len(found)} operators occur, {len(corpus)} in the larger exports; onnx knows {len(known)}")
+        print(f"{len(targets)} releases: {len(asked) - len(without)} of {len(asked)} have a record")
+        print(f"{len(proven)} of {len(kept)} records have evidence")
     assert not without, without[:20]
     assert len(proven) == len(kept)
     assert len(found) > 200
