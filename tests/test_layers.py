@@ -16,10 +16,11 @@ FORBIDDEN = [
     ("rules", r"onnxfix\.(rewrites(?!\.catalogue)|report|cli|verify|engines)|onnx_graphsurgeon"),
     ("verify", r"onnxfix\.(rules|targets|checks|rewrites|report|cli)|onnx_graphsurgeon"),
     ("engines", r"onnxfix\.(rules|targets|checks|rewrites|report|cli)|onnx_graphsurgeon"),
+    ("bench", r"onnxfix\.(rules|targets|checks|rewrites|report|cli)|onnx_graphsurgeon"),
     ("report", r"onnxfix\.(rules\.(?!finding|rule$)|checks|rewrites(?!\.catalogue)|cli|engines)|onnx_graphsurgeon"),
     ("rewrites", r"onnxfix\.(checks|report|cli|engines)"),
 ]
-HEAVY = r"(numpy|onnx|onnxruntime|onnx_graphsurgeon|polygraphy|rich|tensorrt|tensorrt_rtx)(\.|$)"
+HEAVY = r"(cuda|matplotlib|numpy|onnx|onnxruntime|onnx_graphsurgeon|polygraphy|pynvml|rich|tensorrt|tensorrt_rtx)(\.|$)"
 
 
 def imported(module: Path) -> Iterator[tuple[str, bool, bool]]:
@@ -80,7 +81,7 @@ def test_the_command_line_imports_heavy_packages_only_where_they_are_used() -> N
 
 def test_no_module_imports_a_runtime_at_its_top() -> None:
     """Only a function may: onnxruntime, Polygraphy, rich and TensorRT are slow to load, or not there."""
-    pattern = r"(onnxruntime|polygraphy|rich|tensorrt|tensorrt_rtx)(\.|$)"
+    pattern = r"(cuda|matplotlib|onnxruntime|polygraphy|pynvml|rich|tensorrt|tensorrt_rtx)(\.|$)"
     wrong: set[tuple[str, str]] = set()
     for module in modules():
         tree = ast.parse(module.read_text(encoding="utf-8"))

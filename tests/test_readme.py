@@ -183,7 +183,8 @@ def _update() -> None:
         lines = []
         for _ in read_commands(match[0]):
             command, output = next(results)
-            lines += [f"$ {command.line}", *(command.shown if output is None else [line.rstrip() for line in output])]
+            kept = output is None or plain(output) == plain(command.shown)  # times alone are no change
+            lines += [f"$ {command.line}", *(command.shown if kept else [line.rstrip() for line in output or []])]
         return "\n".join(["```console", *lines, "```"])
 
     text = _CONSOLE.sub(block, text)

@@ -39,7 +39,21 @@ class Context:
 
 
 _CHECKS: dict[str, Callable[[Context], Problem | None]] = {}
-_FAMILIES = ("attributes", "batch_axis", "conv", "elementwise", "inputs", "outputs", "pool", "resize", "shapes", "slice")
+_FAMILIES = (
+    "attention",
+    "attributes",
+    "batch_axis",
+    "conv",
+    "elementwise",
+    "full_dims",
+    "inputs",
+    "outputs",
+    "pool",
+    "quantization",
+    "resize",
+    "shapes",
+    "slice",
+)
 
 
 def check(name: str) -> Callable[[Callable[[Context], Problem | None]], Callable[[Context], Problem | None]]:

@@ -33,11 +33,8 @@ def present(context: Context) -> Problem | None:
 
 @check("attributes.absent")
 def absent(context: Context) -> Problem | None:
-    """None of the attributes `names` may be there; with `read` only where another node reads the result."""
-    node = context.node
-    if "read" in context.args and bool(node.scope.consumers.get(node.outputs[0])) != context.args["read"]:
-        return None
-    found = [name for name in context.args["names"] if name in node.attributes]
+    """None of the attributes `names` may be there."""
+    found = [name for name in context.args["names"] if name in context.node.attributes]
     return Problem(f"with attribute {found[0]} is not taken") if found else None
 
 

@@ -164,3 +164,33 @@ def pad(context: Context) -> Problem | None:
     if any(pads[index] for index in (0, 1, 4, 5)):
         return Problem("pads batch or channels; only height and width can be")
     return None
+
+
+@check("batch_axis.slice_as_padding")
+def slice_as_padding(context: Context) -> Problem | None:
+    """Slices are negative paddings: only the last two axes, written from the front, may be cut, and axis 0 not named at all.
+
+    Source: onnx-tensorrt v5.0 (0b5aeae), builtin_op_importers.cpp, Slice.
+    """
+    node = context.node
+    name = node.input(0)
+    dims = context.values.dims(name)
+    starts, ends, axes = node.attr("starts"), node.attr("ends"), node.attr("axes")
+    if dims is None or starts is None or ends is None or axes is None:
+        return None
+    for item, start, end in zip(axes, starts, ends, strict=False):
+        if _outside(item, len(dims)):
+            return Problem(f"names axis {item}, which an implicit batch does not have", (0,), _AXIS)
+        if item in (len(dims) - 1, len(dims)):
+            continue
+        dim = dims[item + len(dims) if item < 0 else item - 1]
+        if isinstance(dim, Poly):
+            return None
+        low, high = (min(max(bound + int(dim) if bound < 0 else bound, 0), int(dim)) for bound in (start, end))
+        if high - low != dim:
+            return Problem(
+                f"cuts axis {item}; only the last two can be cut, and only where they are counted from the front",
+                (0,),
+                "Assertion failed: (ends[i] - starts[i]) == dims.d[axis]",
+            )
+    return None

@@ -7,6 +7,7 @@ names for the release.
 from __future__ import annotations
 
 from onnxfix.checks._registry import Context, Problem, check
+from onnxfix.checks.parser_values import Kind
 from onnxfix.model.dims import Poly
 
 
@@ -54,3 +55,18 @@ def symmetric_depth(context: Context) -> Problem | None:
     if rank != 5 or list(pads[:3]) == after:
         return None
     return Problem(f"pads {list(pads[:3])} in front and {after} behind, beside the output padding; over depth both must be equal")
+
+
+@check("conv.one_dimension_weights")
+def one_dimension_weights(context: Context) -> Problem | None:
+    """Data of rank 3 is widened to rank 4, run-time weights are not.
+
+    Source: onnx-tensorrt tags release/7.0 to 10.1-GA, convMultiInput.
+    """
+    if context.facts.rank(context.node.input(0)) != 3 or context.values.kind(context.node.input(1)) in (Kind.WEIGHTS, Kind.LOST):
+        return None
+    return Problem(
+        "of rank 3 needs W as an initializer; here it is computed",
+        (1,),
+        "Assertion failed: checkSpatialDims(kernel_tensor_ptr->getDimensions())",
+    )

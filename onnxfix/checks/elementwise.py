@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from onnxfix.checks._registry import Context, Problem, check
-from onnxfix.checks.parser_values import Kind
+from onnxfix.checks.parser_values import Kind, conformable
 
 
 @check("elementwise.implicit_batch")
@@ -56,3 +56,52 @@ def no_integers(context: Context) -> Problem | None:
         if context.facts.dtype_name(name) in ("INT32", "INT64"):
             return Problem(f"takes no {context.facts.dtype_name(name)} data", (slot,))
     return None
+
+
+@check("elementwise.log_of_exp")
+def log_of_exp(context: Context) -> Problem | None:
+    """The importer takes the logarithm of exponentials that nothing was taken off from.
+
+    Source: onnx-tensorrt 5.0 to 10.1, builtin_op_importers.cpp: LogSoftmax is a Softmax and a Log, ReduceLogSumExp an Exp, a sum
+    and a Log; exp overflows float32 above 88 and half precision above 11.
+    """
+    if context.facts.dtype_name(context.node.input(0)) not in ("FLOAT", "FLOAT16", "?"):
+        return None
+    return Problem("is the logarithm of plain exponentials, infinite where values lie more than 87 apart")
+
+
+@check("elementwise.legacy_broadcast")
+def legacy_broadcast(context: Context) -> Problem | None:
+    """Before opset 7 an operand is broadcast only where `broadcast` says so, which the importer does not read.
+
+    With `same = "shape"` the operands must have one shape, else one rank. Source: onnx-tensorrt tags release/7.0 to 9.3-GA,
+    broadcastTensors; what the recorded parsers say of ONNX's node tests of opset 6.
+    """
+    if (context.node.opset or 0) >= 7:
+        return None
+    shapes = [context.facts.shape(name) for name in context.node.inputs]
+    seen = [shape if context.args["same"] == "shape" or shape is None else len(shape) for shape in shapes]
+    if None in seen or len(set(seen)) < 2:
+        return None
+    shown = " and ".join("[" + ",".join(map(str, shape or ())) + "]" for shape in shapes)
+    return Problem(f"of opset {context.node.opset} takes operands of one {context.args['same']} only; here they are {shown}")
+
+
+@check("elementwise.conformable")
+def operands_conformable(context: Context) -> Problem | None:
+    """Sizes of an axis must be equal or 1; with `first` the others must fit the first operand.
+
+    Source: what TensorRT-RTX 1.4 to 1.7 say of ONNX's node tests.
+    """
+    shapes = [context.facts.shape(name) for name in context.node.inputs if name]
+    fits = conformable(shapes)
+    if context.args.get("first") and fits and shapes and shapes[0] is not None:
+        fits = all(
+            shape is None
+            or (len(shape) <= len(shapes[0]) and all(dim in (1, shapes[0][axis - len(shape)]) for axis, dim in enumerate(shape)))
+            for shape in shapes[1:]
+        )
+    if fits:
+        return None
+    shown = " and ".join("[" + ",".join(map(str, shape or ())) + "]" for shape in shapes)
+    return Problem(f"cannot broadcast {shown}", (0, 1), "broadcast dimensions must be conformable")

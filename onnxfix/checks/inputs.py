@@ -4,6 +4,17 @@ from __future__ import annotations
 
 from onnxfix.checks._registry import Context, Problem, check
 from onnxfix.checks.limits import input_label
+from onnxfix.checks.parser_values import BROADCAST, Kind
+
+# Importers that look at the axes of their first operand; those of BROADCAST compare the ranks of all.
+# fmt: off
+_BY_AXIS = frozenset((
+    "ArgMax", "ArgMin", "AveragePool", "BatchNormalization", "Concat", "Conv", "ConvTranspose", "CumSum", "Flatten",
+    "Gather", "Gemm", "GlobalAveragePool", "GlobalMaxPool", "InstanceNormalization", "LogSoftmax", "MaxPool", "Pad",
+    "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd",
+    "ReduceSum", "ReduceSumSquare", "Resize", "Scan", "Slice", "Softmax", "Split", "TopK", "Unsqueeze",
+))
+# fmt: on
 
 
 @check("inputs.at_most")
@@ -61,3 +72,20 @@ def elements(context: Context) -> Problem | None:
         if name and context.facts.is_constant(name) and 0 in (context.facts.shape(name) or ()):
             return Problem(f"reads a constant without elements as {input_label(context.node, slot)}", (slot,))
     return None
+
+
+def without_dims(context: Context) -> Problem | None:
+    """An operand is the tensor of a layer that has no valid dimensions: rank -1 to whatever looks at it.
+
+    Source: onnx-tensorrt tags release/7.0 to 10.1-GA, broadcastTensors (`nbDims == maxNbDims`) and convertAxis.
+    """
+    node = context.node
+    kinds = [context.values.kind(name) for name in node.inputs if name]
+    if Kind.INVALID not in kinds or node.domain:
+        return None
+    slot = kinds.index(Kind.INVALID)
+    if node.op_type in _BY_AXIS and slot == 0:
+        pass
+    elif node.op_type not in BROADCAST | {"MatMul"} or all(kind is Kind.INVALID for kind in kinds):
+        return None
+    return Problem(f"reads {node.inputs[slot]!r}, which has no valid dimensions there (more than 8, or from such a value)", (slot,))

@@ -10,7 +10,11 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from onnxfix.model.dims import Poly
+
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from onnxfix.model.dims import Number
     from onnxfix.model.facts import ScopeFacts
     from onnxfix.model.view import Node, Scope
@@ -29,6 +33,29 @@ class Kind(StrEnum):
     CONSTANT_TENSOR = "constant tensor"
     LOST = "lost"
     INVALID = "invalid"
+
+
+# Dims::MAX_DIMS of NvInferRuntimeCommon.h, 5.0 to 11.5.
+MAX_RANK = 8
+
+
+# Operators whose operands are broadcast to one shape.
+# fmt: off
+BROADCAST = frozenset((
+    "Add", "And", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "Div", "Equal", "Greater", "GreaterOrEqual", "Less",
+    "LessOrEqual", "Max", "Mean", "Min", "Mod", "Mul", "Or", "PRelu", "Pow", "Sub", "Sum", "Where", "Xor",
+))
+# fmt: on
+
+
+def conformable(shapes: Sequence[tuple[Number, ...] | None]) -> bool:
+    """False where two known sizes of an axis, counted from the back, differ and neither is 1."""
+    known = [shape for shape in shapes if shape is not None]
+    for axis in range(1, max(map(len, known), default=0) + 1):
+        sizes = {shape[-axis] for shape in known if axis <= len(shape) and not isinstance(shape[-axis], Poly)}
+        if len(sizes - {1}) > 1:
+            return False
+    return True
 
 
 class ParserValues:
@@ -61,10 +88,23 @@ class ParserValues:
         always = not node.domain and node.op_type in self._target.weights_from
         if always or (first is Kind.WEIGHTS and not node.domain and node.op_type in self._target.weights_through):
             return Kind.WEIGHTS
-        if first in (Kind.LOST, Kind.INVALID):
+        if first is Kind.LOST:
             return first
+        if Kind.INVALID in kinds or self._has_no_dims(node):
+            return Kind.INVALID
         made_of_weights = kinds and all(kind in (Kind.WEIGHTS, Kind.CONSTANT_TENSOR) for kind in kinds)
         return Kind.CONSTANT_TENSOR if made_of_weights else Kind.TENSOR
+
+    def _has_no_dims(self, node: Node) -> bool:
+        """True for a layer that the network makes of a node without being able to give its dimensions."""
+        if self._target.implicit_batch:
+            return False
+        if any((self._facts.rank(name) or 0) > MAX_RANK for name in node.outputs):
+            return True
+        if node.op_type in BROADCAST and not conformable([self._facts.shape(name) for name in node.inputs if name]):
+            return True
+        rank = self._facts.rank(node.input(0)) if node.op_type == "Transpose" else None
+        return rank is not None and len(node.attr("perm", ())) not in (0, rank)
 
     def dims(self, name: str) -> tuple[Number, ...] | None:
         """The dimensions that the parser sees, None where they are not known; a scalar weight counts as one axis of 1."""

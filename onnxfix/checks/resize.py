@@ -94,3 +94,33 @@ def one_scale_an_axis(context: Context) -> Problem | None:
     if rank is None or given is None or len(given) in ((rank,) if slot == 2 else (0, rank)):
         return None
     return Problem(f"has {len(given)} {'sizes' if slot == 3 else 'scales'} for data of rank {rank}", (slot,))
+
+
+# (mode, whether sizes are given) -> coordinate transformations that are taken
+_COORDINATES = {
+    ("nearest", True): ("asymmetric", "align_corners"),
+    ("nearest", False): ("asymmetric",),
+    ("linear", True): ("half_pixel", "pytorch_half_pixel", "align_corners"),
+    ("linear", False): ("asymmetric", "pytorch_half_pixel", "half_pixel"),
+}
+
+
+@check("resize.coordinates")
+def coordinates(context: Context) -> Problem | None:
+    """Which transformations are taken depends on the mode and on how the size is given.
+
+    Source: onnx-tensorrt tag release/7.2.1, builtin_op_importers.cpp, Resize.
+    """
+    node = context.node
+    if (node.opset or 0) < 11:
+        return None
+    mode, how = attribute_or_default(node, "mode"), attribute_or_default(node, "coordinate_transformation_mode")
+    taken = _COORDINATES.get((mode, len(node.inputs) == 4))
+    given = "sizes" if len(node.inputs) == 4 else "scales"
+    if taken is None or how in taken:
+        return None
+    return Problem(
+        f'of mode "{mode}" and by {given} takes coordinate_transformation_mode {" or ".join(taken)} only, not {how}',
+        (),
+        f'Assertion failed: "TensorRT only supports {", ".join(taken)} when {given} are provided!"',
+    )

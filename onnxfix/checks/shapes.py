@@ -82,3 +82,57 @@ def axis_inside(context: Context) -> Problem | None:
     if rank is None or not isinstance(value, int) or -rank <= value < rank:
         return None
     return Problem(f"with axis={value} names no axis of data of rank {rank}", (0,))
+
+
+@check("shapes.matmul_as_fully_connected")
+def matmul_as_fully_connected(context: Context) -> Problem | None:
+    """Tensors of rank 3 and more are multiplied; everything else must be one sample times a matrix of weights.
+
+    Source: onnx-tensorrt v5.0 (0b5aeae), builtin_op_importers.cpp, MatMul. Ranks there are without the batch.
+    """
+    left, right = (context.values.kind(context.node.input(slot)) is not Kind.WEIGHTS for slot in (0, 1))
+    first, second = (context.values.dims(context.node.input(slot)) for slot in (0, 1))
+    if first is None or second is None:
+        return None
+    if left and right and len(first) >= 2 and len(second) >= 2:
+        return None
+    if not left:
+        return Problem("takes no constant as A", (0,), "Assertion failed: inputs.at(0).is_tensor()")
+    if right:
+        return Problem("of data of rank 2 needs B as an initializer", (1,), "Assertion failed: inputs.at(1).is_weights()")
+    if len(second) != 2:
+        return Problem(
+            f"takes B of rank 2 only where it is constant; here it is {len(second)}",
+            (1,),
+            "Assertion failed: weights.shape.nbDims == 2",
+        )
+    if len(first) not in (1, 3):
+        return Problem(
+            f"takes A of rank 2 or 4 only beside a constant; here it is {len(first) + 1}",
+            (0,),
+            "Assertion failed: dims.nbDims == 3",
+        )
+    sample = 1
+    for dim in first:
+        if isinstance(dim, Poly):
+            return None
+        sample *= int(dim)
+    if sample == second[0]:
+        return None
+    return Problem(
+        f"multiplies the {sample} elements of a sample as one row; B has {second[0]} rows",
+        (0, 1),
+        "Assertion failed: weights.shape.d[1] == ninput",
+    )
+
+
+@check("shapes.matmul_vector")
+def matmul_vector(context: Context) -> Problem | None:
+    """A vector is multiplied by a matrix, not by a batch of them.
+
+    Source: what TensorRT-RTX 1.4 to 1.7 say of ONNX's node tests.
+    """
+    first, second = (context.facts.rank(context.node.input(slot)) for slot in (0, 1))
+    if first != 1 or second is None or second < 3:
+        return None
+    return Problem(f"of a vector takes B of rank 1 or 2 only; here it is {second}", (1,), "reshape changes volume")

@@ -15,6 +15,8 @@ COMMANDS = {
     "repair": "Rewrite them, prove the result equal, write it.",
     "verify": "Compare two models by running both.",
     "build": "Build an engine from a model.",
+    "bench": "Measure models or engines against each other.",
+    "run": "All of it: lint, repair, prove, parse, build, bench.",
     "explain": "Explain a rule, an operator or a parser's message.",
     "rules": "List the rules.",
     "targets": "List the TensorRT releases, or compare two.",

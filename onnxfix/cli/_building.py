@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from onnxfix.engines import BuildOptions, BuildResult, ParseResult, ShapeRange
     from onnxfix.engines.fault import Fault
+    from onnxfix.targets import Target
 
 ENGINES = ("tensorrt", "tensorrt-rtx")
 _FILE = PathType(path_type=Path)
@@ -38,7 +39,9 @@ _COMMON = (
         default=None,
         help="GPUs that the engine runs on besides this one.",
     ),
-    click.option("--plugin", "plugins", metavar="LIBRARY", type=_FILE, multiple=True, help="Plugins to load (repeatable)."),
+    click.option(
+        "--plugin-library", "plugins", metavar="FILE", type=_FILE, multiple=True, help="A library of plugins to load (repeatable)."
+    ),
     click.option("--refit", is_flag=True, help="Weights can be replaced in the engine."),
     click.option("--strip", is_flag=True, help="Leave out the weights that a refit brings back."),
 )
@@ -94,7 +97,7 @@ def words_of(given: Mapping[str, Any]) -> tuple[str, ...]:
     words: list[str] = []
     for name in _NAMES:
         value = given[name]
-        option = "--plugin" if name == "plugins" else f"--{name.replace('_', '-')}"
+        option = "--plugin-library" if name == "plugins" else f"--{name.replace('_', '-')}"
         if value is True:
             words.append(option)
         elif isinstance(value, tuple):
@@ -133,6 +136,29 @@ def profiles_of(
     return profiles
 
 
+def device_line(target: Target, model: Path, options: BuildOptions) -> str:
+    """The trtexec command that does on a device what `options` ask for, with what that release cannot."""
+    from onnxfix.targets.trtexec import Wishes, trtexec
+
+    values: dict[str, str | bool | tuple[str, ...]] = {
+        name.replace("_", "-"): True
+        for name in ("strongly_typed", "version_compatible", "refit", "strip")
+        if getattr(options, name)
+    }
+    for name, value in (
+        ("workspace", options.workspace),
+        ("opt-level", options.opt_level),
+        ("timing-cache", options.timing_cache),
+        ("hardware-compatible", options.hardware_compatible.replace("same-compute-capability", "sameComputeCapability") or None),
+    ):
+        if value is not None:
+            values[name] = str(value)
+    values["plugin"] = tuple(map(str, options.plugins))
+    shapes = {name: (each.min, each.opt, each.max) for name, each in options.profiles.items()}
+    line, lacking = trtexec(target, str(model), Wishes(shapes, options.precision, values, str(model.with_suffix(".engine"))))
+    return f"{line} ({'; '.join(lacking)})" if lacking else line
+
+
 def exit_code_of(verdict: str) -> int:
     """0 for what was made, 1 for a refusal or a failure, 2 for a crash or where the time was up."""
     return {"parsed": 0, "built": 0, "refused": 1, "failed": 1}.get(verdict, 2)
@@ -153,6 +179,50 @@ def as_json(parsed: ParseResult, built: BuildResult | None) -> dict[str, Any]:
             "settings": dict(built.settings),
         }
     return facts
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Step:
+    """A build as a part of a longer command: what it showed, the exit code, and the entry of the report."""
+
+    lines: tuple[str, ...]
+    notes: tuple[str, ...]
+    exit_code: int
+    entry: dict[str, Any]
+    output: Path | None
+
+
+def build_step(
+    model: Path, output: Path, options: BuildOptions, engine: str | None, timeout: float, progress: Callable[[str], None] | None
+) -> Step:
+    """Build one engine; where it fails, its log is saved beside where the engine would be.
+
+    Raises:
+        OnnxfixError: as `onnxfix.engines.build`.
+    """
+    import shlex
+
+    from onnxfix import engines
+    from onnxfix.engines.fault import fault_of
+    from onnxfix.model.load import write_bytes
+
+    built = engines.build(model, output, options, engine=engine, timeout=timeout, progress=progress)
+    said = lines(str(model), built.parse, built)
+    notes = list(built.notes) if built.verdict == "built" else []
+    fault = fault_of(built, shlex.quote(str(model)))
+    if fault is not None:
+        log = output.with_name(f"{output.name}.log")
+        write_bytes(log, built.parse.log.encode())
+        said += fault_lines(fault)
+        notes.append(f"log: {log}")
+    entry = {"verdict": str(built.verdict), **as_json(built.parse, built), "fault": fault.as_json() if fault is not None else None}
+    return Step(tuple(said), tuple(notes), exit_code_of(built.verdict), entry, built.output)
+
+
+def frozen_and_ranges(shapes: tuple[str, ...]) -> tuple[dict[str, tuple[int, ...]], dict[str, ShapeRange]]:
+    """`--shape` of a command that repairs and builds: one shape freezes the input, a range is a profile of the engine."""
+    single = {name: given[0] for name, given in parse_ranges(shapes).items() if len(given) == 1}
+    return single, {name: each for name, each in profiles_of(shapes).items() if name not in single}
 
 
 def fault_lines(fault: Fault) -> list[str]:

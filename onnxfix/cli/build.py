@@ -12,6 +12,7 @@ from onnxfix.cli._building import (
     ENGINES,
     as_json,
     build_options,
+    device_line,
     exit_code_of,
     fault_lines,
     lines,
@@ -25,7 +26,7 @@ from onnxfix.errors import MissingToolError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from onnxfix.engines import BuildResult, ParseResult
+    from onnxfix.engines import BuildOptions, BuildResult, ParseResult
 
 # TensorRT is on the package index since this release.
 _FIRST_PACKAGED = 8
@@ -81,7 +82,7 @@ def command(
     from onnxfix.model.files import check_output
 
     options = options_of(given, profiles_of(shapes, smallest, usual, largest))
-    engine = engine_of(target, engine, model)
+    engine = engine_of(target, engine, model, options)
     state = current_state()
     show = state.progress()
     output = output or model.with_suffix(".engine")
@@ -137,8 +138,10 @@ def command(
     context.exit(exit_code)
 
 
-def engine_of(target: str | None, engine: str | None, model: Path) -> str | None:
+def engine_of(target: str | None, engine: str | None, model: Path, options: BuildOptions) -> str | None:
     """The engine that `target` asks for, checked against `--engine` and the release that is installed.
+
+    What `model` and `options` are on a device where that release is, is part of the message.
 
     Raises:
         MissingToolError: that release is not installed here, or is no Python package at all.
@@ -155,9 +158,16 @@ def engine_of(target: str | None, engine: str | None, model: Path) -> str | None
         raise UsageError(f"--target {target} is a release of {name}, --engine says {engine}")
     release = wanted.id.removeprefix(wanted.family).split("-")[0]
     if wanted.family == "trt" and int(release.split(".")[0]) < _FIRST_PACKAGED:
-        onnx = shlex.quote(str(model))
-        raise MissingToolError(f"TensorRT {release} is no Python package; on the device that has it: trtexec --onnx={onnx}")
-    chosen = choose(name)
+        line = device_line(wanted, model, options)
+        raise MissingToolError(f"TensorRT {release} is no Python package; on the device that has it: {line}")
+    try:
+        chosen = choose(name)
+    except MissingToolError as error:
+        if wanted.family == "rtx":
+            raise
+        raise MissingToolError(
+            f"{error}; on the device that has TensorRT {release}: {device_line(wanted, model, options)}"
+        ) from None
     if not chosen.is_release(wanted.id):
         hint = f"pip install '{chosen.name}=={release}.*', or leave --target out"
         raise MissingToolError(f"{chosen.title} {chosen.version()} is installed, not {release}; {hint}")

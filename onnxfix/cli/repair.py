@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from onnxfix import __version__
+from onnxfix.cli._building import ENGINES, build_options, build_step, frozen_and_ranges, options_of
 from onnxfix.cli._files import STDIN, check_report, expand, failed, files_of, open_or_skip, worst
-from onnxfix.cli._options import NAME, check_inputs, parse_shapes, read_inputs
+from onnxfix.cli._options import NAME, check_inputs, read_inputs
 from onnxfix.cli._settings import NO_TARGET, chosen_rules, chosen_targets
 from onnxfix.cli._state import State, current_state
 from onnxfix.errors import OnnxfixError, UsageError
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from onnxfix.api import RepairOptions
+    from onnxfix.engines import BuildOptions
     from onnxfix.model.load import LoadedModel
     from onnxfix.results import RepairReport
     from onnxfix.targets import Target
@@ -38,16 +40,26 @@ class _Run:
     targets: tuple[Target, ...]
     options: RepairOptions
     inputs_file: str | None
-    output: _Output
+    output: Output
     models: tuple[str, ...]
     words: tuple[str, ...]
     skip_pointers: bool
     report: str | None
     show: bool
+    build: _Build | None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _Output:
+class _Build:
+    """The engine that each repaired model becomes."""
+
+    engine: str | None
+    options: BuildOptions
+    timeout: float
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Output:
     """Where a repaired model goes, and whether it goes anywhere."""
 
     path: str | None
@@ -107,11 +119,16 @@ class _Output:
 @click.option("--partial", is_flag=True, help="Write what was repaired and proven even where errors remain.")
 @click.option("--exit-non-zero-on-fix", is_flag=True, help="Exit with 1 when a model was changed, as a commit hook has to.")
 @click.option("--skip-pointers", is_flag=True, help="Pass over Git LFS pointers instead of failing.")
+@click.option("--build", "builds", is_flag=True, help="Build an engine of what was repaired; the options below are for it.")
+@click.option("--engine", type=click.Choice(ENGINES), help="What builds.  [whichever can be used here]")
+@build_options
+@click.option("--timeout", metavar="SECONDS", type=click.FloatRange(min=0, min_open=True), default=600, help="For one build.")
 @click.option("--report", "report_file", metavar="FILE", type=NAME, help="Write the report as JSON too.")
 @click.option("-f", "--output-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.pass_context
 def command(
     context: click.Context,
+    /,
     models: tuple[str, ...],
     output: str | None,
     in_place: bool,
@@ -135,8 +152,12 @@ def command(
     partial: bool,
     exit_non_zero_on_fix: bool,
     skip_pointers: bool,
+    builds: bool,
+    engine: str | None,
+    timeout: float,
     report_file: str | None,
     output_format: str,
+    **given: Any,
 ) -> None:
     """Rewrite what a TensorRT release cannot parse, prove the result equal by running both models, and write it.
 
@@ -157,7 +178,12 @@ def command(
     from onnxfix.model.files import check_output
     from onnxfix.rules.select import check_prefixes
 
-    level, consent = _allowed(allow)
+    level, consent = allowed(allow)
+    frozen, ranges = frozen_and_ranges(shapes)
+    if ranges and not builds:
+        raise UsageError(f"--shape {next(iter(ranges))}:...: a range is a profile of an engine; add --build, or freeze one shape")
+    if builds and (diff or dry_run):
+        raise UsageError("--build builds what is written; leave out --diff and --dry-run")
     options = RepairOptions(
         allow=level,
         consent=consent,
@@ -167,7 +193,7 @@ def command(
         verify=not no_verify,
         samples=samples,
         seed=seed,
-        shapes=parse_shapes(shapes),
+        shapes=frozen,
         inputs=read_inputs(Path(inputs_file)) if inputs_file is not None else None,
         rtol=rtol,
         atol=atol,
@@ -175,7 +201,7 @@ def command(
         partial=partial,
     )
     dry = "--diff" if diff else "--dry-run" if dry_run else ""
-    where = _Output(output, in_place, not no_backup, external_data == "keep", stamp, dry)
+    where = Output(output, in_place, not no_backup, external_data == "keep", stamp, dry)
     files = list(expand(models, skip_suffix=_FIXED))
     names = [file for file in files if isinstance(file, str)]
     _check_outputs(names, where)
@@ -188,7 +214,8 @@ def command(
     repeated = (("--shape", shapes), ("--allow", allow), ("--only", only), ("--skip", skip))
     words = tuple(word for name, values in repeated for value in values for word in (name, value))
     show = output_format == "text"
-    run = _Run(state, chosen, options, inputs_file, where, tuple(names), words, skip_pointers, report_file, show)
+    build = _Build(engine, options_of(given, ranges), timeout) if builds else None
+    run = _Run(state, chosen, options, inputs_file, where, tuple(names), words, skip_pointers, report_file, show, build)
     entries: list[dict[str, Any]] = []
     codes = []
     for file in files:
@@ -222,7 +249,7 @@ def command(
     context.exit(code)
 
 
-def _allowed(values: tuple[str, ...]) -> tuple[Any, frozenset[str]]:
+def allowed(values: tuple[str, ...]) -> tuple[Any, frozenset[str]]:
     """The most permissive level of `--allow`, and the rules whose fixes have the user's consent."""
     from onnxfix.rules.rule import rule_codes
     from onnxfix.targets._files import suggest
@@ -239,7 +266,7 @@ def _allowed(values: tuple[str, ...]) -> tuple[Any, frozenset[str]]:
     return max(levels, key=_LEVELS.index, default="equivalent"), frozenset(codes)
 
 
-def _check_outputs(models: Sequence[str], output: _Output) -> None:
+def _check_outputs(models: Sequence[str], output: Output) -> None:
     """Refuse, before any work, outputs that cannot be or that would be written twice."""
     if output.dry or output.in_place or output.path is None:
         return
@@ -255,7 +282,7 @@ def _check_outputs(models: Sequence[str], output: _Output) -> None:
         by_output[target] = model
 
 
-def _check_output(loaded: LoadedModel, target: Path, output: _Output, models: Sequence[str]) -> None:
+def check_written(loaded: LoadedModel, target: Path, output: Output, models: Sequence[str]) -> None:
     """Refuse, before the work, an output that would damage an input or that cannot be written.
 
     Raises:
@@ -303,7 +330,7 @@ def _repair(file: str, run: _Run) -> tuple[int, dict[str, Any] | None]:
     if run.report is not None:
         check_report(run.report, [*files_of(loaded), *_written(loaded, target, output)])
     if not output.dry:
-        _check_output(loaded, target, output, run.models)
+        check_written(loaded, target, output, run.models)
     check_inputs(loaded.proto, run.options.inputs, run.inputs_file)
     progress = state.progress()
     try:
@@ -311,7 +338,7 @@ def _repair(file: str, run: _Run) -> tuple[int, dict[str, Any] | None]:
     finally:
         if progress is not None:
             progress("")
-    report, outcome = _finish(loaded, report, data, target, output)
+    report, outcome = finish(loaded, report, data, target, output)
     if run.show:
         hiding = run.options.selection.words if run.options.selection is not None else ""
         builders = frozenset(target.id for target in run.targets if builds_for(target.id))
@@ -320,12 +347,28 @@ def _repair(file: str, run: _Run) -> tuple[int, dict[str, Any] | None]:
         state.out().lines([*lines, ()] if len(run.models) > 1 else lines)
     changes = data is not None and data != loaded.data
     code = {"clean": 0, "repaired": 0, "unproven": 3}.get(report.status, 1)
-    return code or int(bool(output.dry) and changes), repair_entry(report)
+    code, entry = code or int(bool(output.dry) and changes), repair_entry(report)
+    if run.build is not None and code == 0:
+        code, entry["build"] = _build(Path(report.output or file), run.build, run)
+    return code, entry
 
 
-def _finish(
-    loaded: LoadedModel, report: RepairReport, data: bytes | None, target: Path, output: _Output
-) -> tuple[RepairReport, str]:
+def _build(model: Path, build: _Build, run: _Run) -> tuple[int, dict[str, Any]]:
+    """Build the engine of a model that may be built from; its exit code and its entry in the report."""
+    progress = run.state.progress()
+    try:
+        step = build_step(model, model.with_suffix(".engine"), build.options, build.engine, build.timeout, progress)
+    finally:
+        if progress is not None:
+            progress("")
+    if run.show:
+        run.state.out().lines((line,) for line in step.lines)
+        for note in step.notes:
+            run.state.note(f"note: {note}")
+    return step.exit_code, step.entry
+
+
+def finish(loaded: LoadedModel, report: RepairReport, data: bytes | None, target: Path, output: Output) -> tuple[RepairReport, str]:
     """Write `data` where it belongs; the report with its output, and a line that says what happened."""
     if data is None:
         return report, "nothing written"
@@ -341,7 +384,7 @@ def _finish(
     return report, f"written to {target}{' unchanged' if clean else ''}{f', the old model to {kept}' if kept else ''}"
 
 
-def _written(loaded: LoadedModel, target: Path, output: _Output) -> list[Path]:
+def _written(loaded: LoadedModel, target: Path, output: Output) -> list[Path]:
     """The files that writing the model would make."""
     from onnxfix.model.load import external_locations
 
@@ -350,7 +393,7 @@ def _written(loaded: LoadedModel, target: Path, output: _Output) -> list[Path]:
     return [target, *(_real(target).parent / location for location in external_locations(loaded.proto))]
 
 
-def _write(loaded: LoadedModel, data: bytes, target: Path, output: _Output) -> Path | None:
+def _write(loaded: LoadedModel, data: bytes, target: Path, output: Output) -> Path | None:
     """Write the model, its external data and the backup, each whole or not at all; the backup's name."""
     from onnxfix.model.load import copy_external, parse_model, write_bytes
 

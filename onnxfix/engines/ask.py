@@ -278,7 +278,7 @@ def _parse_result(tool: Tool, answer: dict[str, Any] | None, end: _End) -> Parse
     if answer["verdict"] == "unavailable":
         raise MissingToolError(f"{tool.title} cannot be used here: {' | '.join(answer['messages'])}")
     if answer["verdict"] == "no-plugin":
-        raise MissingToolError(f"--plugin: {' | '.join(answer['messages'])}")
+        raise MissingToolError(f"--plugin-library: {' | '.join(answer['messages'])}")
     return ParseResult(
         ParseVerdict(answer["verdict"]),
         tool.name,

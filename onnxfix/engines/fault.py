@@ -115,7 +115,7 @@ def _of_parser(parsed: ParseResult, model: str) -> Fault:
                 "parse",
                 "parser",
                 f"this release has no importer for {name}",
-                (repair, "export for an older opset or without it, or load a plugin for it with --plugin"),
+                (repair, "export for an older opset or without it, or load a plugin for it with --plugin-library"),
             )
         if error.code in _BROKEN_FILE:
             return Fault(

@@ -51,11 +51,14 @@ class Facts:
     Args:
         view: the model.
         base_dir: where external data lies; without it external tensors are never read.
+        unread: attributes, written `Shape.start`, that are taken as if they were not there.
     """
 
-    def __init__(self, view: ModelView, base_dir: Path | None = None) -> None:
+    def __init__(self, view: ModelView, base_dir: Path | None = None, unread: frozenset[str] = frozenset()) -> None:
         self.view = view
         self.base_dir = base_dir
+        self._unread = unread
+        self._without: dict[frozenset[str], Facts] = {}
         self._names = Names()
         self._evaluator = _arithmetic.Evaluator(self._names)
         self._scopes: dict[str, ScopeFacts] = {}
@@ -73,6 +76,25 @@ class Facts:
     def of(self, scope: Scope) -> ScopeFacts:
         """The facts of one scope's values, those of enclosing scopes included."""
         return self._scopes[scope.path]
+
+    def without(self, attributes: frozenset[str]) -> Facts:
+        """What a reader computes that does not read `attributes`; these facts themselves where no node has one of them."""
+        present = frozenset(
+            f"{node.op_type}.{name}"
+            for scope in self.view.scopes
+            for node in scope.nodes
+            if not node.domain
+            for name in node.attributes
+        )
+        unread = attributes & present
+        if not unread:
+            return self
+        if unread not in self._without:
+            self._without[unread] = Facts(self.view, self.base_dir, unread)
+        return self._without[unread]
+
+    def _attribute(self, node: Node, name: str, default: int | None = None) -> int | None:
+        return default if f"{node.op_type}.{name}" in self._unread else node.attr(name, default)
 
     def _run_scope(self, scope: Scope) -> None:
         facts = ScopeFacts(self, scope, self._scopes.get(scope.parent.path) if scope.parent is not None else None)
@@ -142,7 +164,7 @@ class Facts:
             shape = inputs[0].shape if inputs else None
             if shape is None:
                 return None
-            dims = shape[slice(node.attr("start", 0), node.attr("end"))]
+            dims = shape[slice(self._attribute(node, "start", 0), self._attribute(node, "end"))]
             return _arithmetic.make(dims, (len(dims),))
         if node.op_type == "Size":
             shape = inputs[0].shape if inputs else None
@@ -253,12 +275,21 @@ class Facts:
             for name, value in zip(node.inputs, inputs, strict=True)
             if name and (value.dtype or value.shape is not None)
         }
+        proto = node.proto
+        if any(f"{node.op_type}.{attribute.name}" in self._unread for attribute in proto.attribute):
+            proto = onnx.NodeProto()
+            proto.CopyFrom(node.proto)
+            del proto.attribute[:]
+            kept = (item for item in node.proto.attribute if f"{node.op_type}.{item.name}" not in self._unread)
+            proto.attribute.extend(kept)
         tensors = {name: onnx.numpy_helper.from_array(array, name) for name, array in data.items()}
         imports = [onnx.helper.make_opsetid(domain, version) for domain, version in node.scope.opsets.items()]
-        nothing: list[tuple[int, tuple[Number | None, ...] | None]] = [(0, None)] * len(node.outputs)
+        nothing: list[tuple[int, tuple[Number | None, ...] | None]] = [
+            (_dtype_by_schema(schema, position, inputs), None) for position in range(len(node.outputs))
+        ]
         try:
             results = onnx.shape_inference.infer_node_outputs(
-                schema, node.proto, types, input_data=tensors, opset_imports=imports, ir_version=self.view.proto.ir_version
+                schema, proto, types, input_data=tensors, opset_imports=imports, ir_version=self.view.proto.ir_version
             )
         except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError, RuntimeError, ValueError, KeyError):
             return nothing
@@ -300,6 +331,19 @@ class Facts:
                 array = constants.read_tensor(value.tensor, self.base_dir)
                 value.array = None if array is None else _arithmetic.from_numbers(array)
         return value.array
+
+
+def _dtype_by_schema(schema: onnx.defs.OpSchema, position: int, inputs: list[_Value]) -> int:
+    """The element type of an output where the shapes of the inputs contradict each other: the schema ties it to an input's."""
+    if not schema.outputs:
+        return 0
+    wanted = schema.outputs[min(position, len(schema.outputs) - 1)].type_str
+    for slot, value in enumerate(inputs):
+        if value.dtype and schema.inputs and schema.inputs[min(slot, len(schema.inputs) - 1)].type_str == wanted:
+            return value.dtype
+    allowed = next((item.allowed_type_strs for item in schema.type_constraints if item.type_param_str == wanted), [wanted])
+    name = allowed[0].removeprefix("tensor(").removesuffix(")").upper()
+    return int(getattr(onnx.TensorProto, name, 0)) if len(allowed) == 1 else 0
 
 
 class ScopeFacts:

@@ -244,6 +244,8 @@ def facts(target: Target) -> dict[str, Any]:
         "title": target.title,
         "aliases": list(target.aliases),
         "released": target.released,
+        "cuda": list(target.cuda),
+        "gpus": list(target.gpus),
         "parser": target.parser,
         "batch": target.batch,
         "max_opset": target.max_opset,
@@ -255,7 +257,12 @@ def facts(target: Target) -> dict[str, Any]:
         "unregistered": target.unregistered,
         "notes": list(target.notes),
         "evidence": {"kind": target.evidence.kind, "ref": target.evidence.ref},
+        "library_evidence": _evidence_entry(target.library_evidence),
     }
+
+
+def _evidence_entry(evidence: Evidence | None) -> dict[str, str]:
+    return {} if evidence is None else {"kind": evidence.kind, "ref": evidence.ref}
 
 
 def _fact_text(value: Any) -> str:
@@ -307,7 +314,9 @@ def operators_by_status(target: Target) -> dict[str, list[str]]:
 def target_lines(target: Target) -> list[Line]:
     """One release: its facts and its operators."""
     rows: list[list[Part]] = [["fact", "value"]]
-    rows += [[(key.replace("_", " "), "bold"), _fact_text(value)] for key, value in facts(target).items() if value not in ("", [])]
+    rows += [
+        [(key.replace("_", " "), "bold"), _fact_text(value)] for key, value in facts(target).items() if value not in ("", [], {})
+    ]
     lines = table_lines(rows)[1:]
     for word, names in operators_by_status(target).items():
         if names:
@@ -319,7 +328,7 @@ def target_lines(target: Target) -> list[Line]:
 def changes(old: Target, new: Target) -> dict[str, Any]:
     """What differs between two releases: facts as [old, new], operators by what became of them."""
     before, after = facts(old), facts(new)
-    skipped = ("id", "title", "aliases", "released", "parser", "notes", "evidence")
+    skipped = ("id", "title", "aliases", "released", "parser", "notes", "evidence", "library_evidence")
     differing = {key: [before[key], after[key]] for key in before if key not in skipped and before[key] != after[key]}
     operators: dict[str, list[dict[str, Any]]] = {"gained": [], "lost": [], "limits": [], "unknown": []}
     for key in recorded_operators():

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from onnxfix.report._groups import group
 from onnxfix.report.text import View, count, finding_lines, hidden_text, verdict_part
 from onnxfix.rules.finding import Severity
-from onnxfix.targets import recorded_operators
+from onnxfix.targets import find_target, recorded_operators
+from onnxfix.targets.trtexec import trtexec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -252,8 +253,12 @@ def _engines(report: RepairReport, view: View, model: str) -> list[str]:
     here = [target for target in targets if target in view.builders]
     which = [f"onnxfix build {model}" + (f" --target {target}" if len(targets) > 1 else "") for target in here]
     rtx = [f"where TensorRT-RTX {t[3:]} is installed: onnxfix build {model}" for t in targets if t not in here and t[:3] == "rtx"]
-    others = [f"where TensorRT {t[3:]} is" for t in targets if t not in here and t[:3] == "trt"]
-    return [*which, *rtx, *([f"{', and '.join(others)}: trtexec --onnx={model}"] if others else [])]
+    others: dict[str, list[str]] = {}
+    for target in targets:
+        if target not in here and target[:3] == "trt":
+            line, _ = trtexec(find_target(target), shlex.split(model)[0])
+            others.setdefault(line, []).append(f"where TensorRT {target[3:]} is")
+    return [*which, *rtx, *(f"{', and '.join(places)}: {line}" for line, places in others.items())]
 
 
 def _again(report: RepairReport, view: View, *consents: str) -> str:

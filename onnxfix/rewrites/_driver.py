@@ -168,9 +168,9 @@ class Driver:
                 refused[name] = answer
             else:
                 if finding.severity is Severity.ERROR or refused:
-                    told = list(refused.values())
-                    telling = [item for item in told if not item.plain] or told
-                    declined.extend(telling or [_declined(finding, "", "no rewrite is known for it")])
+                    telling = [item for item in refused.values() if not item.plain]
+                    why = "no rewrite is known for it" + (", and an input decides its value" if refused else "")
+                    declined.extend(telling or [_declined(finding, "", why)])
         if not proposals:
             return [], declined
         phase = min(proposal.info.phase for proposal in proposals)

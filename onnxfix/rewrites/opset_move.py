@@ -115,7 +115,7 @@ def way_of(region: Callable[[], Region], low: int, target: Target, allow: Applic
         rewrite = importlib.import_module(f"onnxfix.rewrites.{name}").rewrite
         answer = rewrite(attempt, attempt.facts, target)
         if isinstance(answer, Decline):
-            if name != "fold_constant":
+            if name != "fold_constant" and not answer.plain:
                 reasons.append(answer.reason)
             continue
         changes = answer if isinstance(answer, list) else [answer if answer is not None else attempt.change()]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import onnx
 
 from onnxfix.checks import Context, find_check
+from onnxfix.checks.inputs import without_dims
 from onnxfix.checks.limits import broken, input_label
 from onnxfix.checks.parser_values import Kind, ParserValues
 from onnxfix.model.declared import declared_otherwise
@@ -43,7 +44,9 @@ def lint_shadowed(view: ModelView, facts: Facts, target: Target) -> tuple[list[F
 class _Linter:
     def __init__(self, view: ModelView, facts: Facts, target: Target) -> None:
         self.view = view
-        self.facts = facts
+        # shapes as the target's parser computes them, which need not be ONNX's
+        self.facts = facts.without(target.unread)
+        self.onnx_facts = facts
         self.target = target
         self.listed = set(view.main.inputs)
         self.shadowed: set[str] = set()
@@ -104,11 +107,13 @@ class _Linter:
 
     def _outputs(self) -> Iterator[Finding]:
         facts = self.facts.of(self.view.main)
-        contradiction = declared_otherwise(self.view, facts)
+        contradiction = declared_otherwise(self.view, self.onnx_facts.of(self.view.main))
         if contradiction is not None:
             yield self._on_value("OFX703", *contradiction)
-        for name in self.view.main.outputs:
-            dtype = facts.dtype_name(name)
+        for value in self.view.proto.graph.output:
+            # the parsers read the declared type; where none is declared, the type is what the nodes give
+            name, declared = value.name, value.type.tensor_type.elem_type
+            dtype = onnx.TensorProto.DataType.Name(declared) if declared else facts.dtype_name(name)
             if dtype != "?" and dtype not in self.target.output_types:
                 yield self._on_value(
                     "OFX205",
@@ -163,6 +168,10 @@ class _Linter:
                     yield self._make(rule.code, node, problem.text, slots=problem.slots)
         if self.target.local_functions and (node.domain, node.op_type) in self.functions:
             return
+        if not self.target.implicit_batch:
+            problem = without_dims(Context(node, facts, values, self.target, {}))
+            if problem is not None:
+                yield self._make("OFX301", node, problem.text, slots=problem.slots)
         support = op_support(node.domain, node.op_type, self.target)
         if support is None:
             yield self._unrecorded(node)
@@ -187,6 +196,15 @@ class _Linter:
                 slots=tuple(node.inputs.index(name) for name in names),
                 message="Assertion failed: tensors.count(input_name)",
                 since=LISTING_ENDS,
+            )
+        missing = next((name for name in node.inputs if name and node.scope.owner(name) is None), None)
+        if missing is not None:
+            yield self._make(
+                "OFX304",
+                node,
+                f"reads {missing!r}, which nothing in the model gives",
+                slots=(node.inputs.index(missing),),
+                message="Assertion failed: (ctx->tensors().count(inputName)): Node input was not registered.",
             )
         if "" in node.inputs and not self.target.optional_inputs:
             slot = node.inputs.index("")

@@ -30,6 +30,10 @@ class Target:
         id: the name, e.g. `trt5.1`; compare targets with `position`, never by name.
         position: place in the order of the releases, oldest first.
         family: `trt` or `rtx`; ranges stay within one.
+        released: year and month, or `unknown`.
+        cuda: the CUDA releases that its published source names; empty where that is not known.
+        gpus: the compute capabilities that its published source builds for, likewise.
+        library_evidence: where `cuda` and `gpus` come from.
         batch: `implicit` where axis 0 is no axis of the network's tensors.
         max_opset: the newest ONNX opset that the release documents; 0 where it documents none.
         input_types: element types that a graph input may have (names of TensorProto.DataType).
@@ -37,6 +41,7 @@ class Target:
         weight_types: element types that an initializer may have; empty where all are taken.
         weights_from: operators whose result the parser holds as weights, whatever they read (Constant; Shape up to 6.0).
         weights_through: operators that keep weights weights (Reshape, Transpose up to 6.0); all others make tensors of them.
+        unread: attributes, written `Shape.start`, that the importer does not read although shapes depend on them.
         optional_inputs: nodes may leave out inputs by an empty name; earlier parsers look it up.
         unnamed_dims: dimensions of inputs may have neither a size nor a name, or be 0.
         empty_weights: initializers may have no elements.
@@ -54,6 +59,9 @@ class Target:
     title: str
     aliases: tuple[str, ...]
     released: str
+    cuda: tuple[str, ...]
+    gpus: tuple[str, ...]
+    library_evidence: Evidence | None
     batch: str
     max_opset: int
     input_types: frozenset[str]
@@ -61,6 +69,7 @@ class Target:
     weight_types: frozenset[str]
     weights_from: frozenset[str]
     weights_through: frozenset[str]
+    unread: frozenset[str]
     optional_inputs: bool
     unnamed_dims: bool
     empty_weights: bool
@@ -102,6 +111,9 @@ def _read_target(data: object, position: int, where: str) -> Target:
         title=table.take("title", str),
         aliases=table.strings("aliases", []),
         released=table.take("released", str),
+        cuda=table.strings("cuda", []),
+        gpus=table.strings("gpus", []),
+        library_evidence=evidence_of(table, "library_evidence") if "library_evidence" in table else None,
         batch=table.one_of("batch", ("implicit", "explicit")),
         max_opset=table.take("max_opset", int, 0),
         input_types=frozenset(table.strings("input_types")),
@@ -109,6 +121,7 @@ def _read_target(data: object, position: int, where: str) -> Target:
         weight_types=frozenset(table.strings("weight_types", [])),
         weights_from=frozenset(table.strings("weights_from")),
         weights_through=frozenset(table.strings("weights_through", [])),
+        unread=frozenset(table.strings("unread", [])),
         optional_inputs=table.take("optional_inputs", bool),
         unnamed_dims=table.take("unnamed_dims", bool),
         empty_weights=table.take("empty_weights", bool),

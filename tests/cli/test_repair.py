@@ -314,10 +314,11 @@ def test_next_names_what_each_target_needs(run: Any, model: Path, monkeypatch: p
 
     targets = ("-t", "trt7.1", "-t", "rtx1.7")
     monkeypatch.setattr(choice, "builds_for", lambda target: target == "rtx1.7")
-    steps = repair(run, "m.onnx", *targets).out.splitlines()[-2:]
+    steps = repair(run, "m.onnx", *targets).out.splitlines()[-3:]
     assert steps == [
         "Next: onnxfix build m.fixed.onnx --target rtx1.7",
-        "or:   where TensorRT 5.1 is, and where TensorRT 7.1 is: trtexec --onnx=m.fixed.onnx",
+        "or:   where TensorRT 5.1 is: trtexec --onnx=m.fixed.onnx",
+        "or:   where TensorRT 7.1 is: trtexec --onnx=m.fixed.onnx --explicitBatch",
     ]
     monkeypatch.setattr(choice, "builds_for", lambda target: False)
     assert "where TensorRT-RTX 1.7 is installed: onnxfix build m.fixed.onnx" in repair(run, "m.onnx", *targets).out

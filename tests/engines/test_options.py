@@ -68,7 +68,7 @@ def test_options_that_cannot_be_are_refused_with_the_way_out(save, tmp_path, giv
 @pytest.mark.usefixtures("tensorrt")
 def test_a_plugin_library_that_does_not_load_is_a_missing_tool(save, tmp_path):
     assert engines.build(save(MODEL), tmp_path / "m.engine", options(plugins=(Path("good.so"),))).verdict == "built"
-    with pytest.raises(MissingToolError, match=r"--plugin: .*broken\.so: no library of plugins"):
+    with pytest.raises(MissingToolError, match=r"--plugin-library: .*broken\.so: no library of plugins"):
         engines.build(save(MODEL), tmp_path / "m.engine", options(plugins=(Path("broken.so"),)))
     with pytest.raises(MissingToolError, match=r"broken\.so"):
         engines.parse(save(MODEL), plugins=[Path("broken.so")])
