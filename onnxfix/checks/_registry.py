@@ -48,6 +48,7 @@ _FAMILIES = (
     "full_dims",
     "inputs",
     "outputs",
+    "pad",
     "pool",
     "quantization",
     "resize",
