@@ -74,7 +74,8 @@ def windows_of(region: Region, facts: ScopeFacts) -> Windows | Decline:
             # a window that would begin in the padding at the end is dropped
             last -= last * strides[axis] >= sizes[axis] + pads[axis]
             pads[axis + axes] = max(pads[axis + axes], last * strides[axis] + spans[axis] - sizes[axis] - pads[axis])
-    counts = bool(attrs.get("count_include_pad", 0)) and any(pads)
+    # what ceil_mode adds at the end is never counted
+    counts = bool(attrs.get("count_include_pad", 0)) and any(pads) and not (rounds_up and automatic == "NOTSET")
     if any(extent < 1 for extent in (*sizes, *kernel)):
         return Decline("an axis is empty")
     return Windows(tuple(sizes), kernel, strides, dilations, tuple(pads[:axes]), tuple(pads[axes:]), counts, rounds_up)

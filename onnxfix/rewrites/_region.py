@@ -99,6 +99,7 @@ class Region:
         self._names = names
         self._edited: onnx.NodeProto | None = None
         self._replaced = False
+        self.exact = True  # set to False by what may round otherwise than the node did
         self._tensors: list[onnx.TensorProto] = []
         self._own: set[str] = set()
 
@@ -125,6 +126,10 @@ class Region:
     def is_edited(self) -> bool:
         """True where `edited` was asked for."""
         return self._edited is not None
+
+    def forget_edits(self) -> None:
+        """Leave the proto as it was."""
+        self._edited = None
 
     @property
     def is_replaced(self) -> bool:

@@ -21,14 +21,28 @@ from onnxfix.rewrites.catalogue import REWRITES, Applicability, Phase
 from onnxfix.rewrites.lowering import (
     _body,
     _general,
+    arg,
     axes,
+    batch_normalization,
+    cast,
     clip,
+    constant,
+    dropout,
+    equal,
+    extremes,
+    gemm,
+    is_inf,
+    mod,
     pad,
     pool,
+    pow,
     reshape,
     resize,
+    shape,
     slice,
     softmax,
+    split,
+    top_k,
 )
 
 if TYPE_CHECKING:
@@ -45,17 +59,44 @@ if TYPE_CHECKING:
 MAX_ROUNDS = 12
 
 LOWERINGS: dict[str, Callable[[Region, int], Decline | None]] = {
+    "ArgMax": arg.lower,
+    "ArgMin": arg.lower,
     "AveragePool": pool.lower,
+    "BatchNormalization": batch_normalization.lower,
+    "Cast": cast.lower,
+    "CastLike": cast.lower,
     "Clip": clip.lower,
+    "Constant": constant.lower,
+    "Dropout": dropout.lower,
+    "Equal": equal.lower,
+    "Gemm": gemm.lower,
+    "Hardmax": softmax.lower,
+    "IsInf": is_inf.lower,
     "LogSoftmax": softmax.lower,
+    "Max": extremes.lower,
     "MaxPool": pool.lower,
+    "Min": extremes.lower,
+    "Mod": mod.lower,
     "Pad": pad.lower,
+    "Pow": pow.lower,
+    "ReduceL1": axes.lower,
+    "ReduceL2": axes.lower,
+    "ReduceLogSum": axes.lower,
+    "ReduceLogSumExp": axes.lower,
+    "ReduceMax": axes.lower,
+    "ReduceMean": axes.lower,
+    "ReduceMin": axes.lower,
+    "ReduceProd": axes.lower,
     "ReduceSum": axes.lower,
+    "ReduceSumSquare": axes.lower,
     "Reshape": reshape.lower,
     "Resize": resize.lower,
+    "Shape": shape.lower,
     "Slice": slice.lower,
     "Softmax": softmax.lower,
+    "Split": split.lower,
     "Squeeze": axes.lower,
+    "TopK": top_k.lower,
     "Unsqueeze": axes.lower,
 }
 
@@ -106,9 +147,10 @@ def way_of(region: Callable[[], Region], low: int, target: Target, allow: Applic
     op = first.proto.op_type
     declined = form_of(first, low)
     if declined is None:
-        if first.is_replaced:
-            return Way([first.change()], direct=False)
-        return Way([first.change()] if first.is_edited else [])
+        promise = Applicability.EXACT if first.exact else Applicability.EQUIVALENT
+        if promise is Applicability.EXACT or allow is not Applicability.EXACT:
+            return Way([first.change()] if first.is_edited or first.is_replaced else [], not first.is_replaced, promise=promise)
+        declined = Decline(f"what {op} becomes in opset {low} is equivalent, not exact")
     reasons = [declined.reason]
     for name in ("fold_constant", *(info.name for info in REWRITES.values() if _serves(info.name, op, allow))):
         attempt = region()

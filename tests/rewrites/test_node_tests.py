@@ -16,6 +16,9 @@ from .harness import Arrays, check, lower, repair, run
 # begins in the padding, OneHot's default depth differs, and sequences in Identity, If and Loop are younger than opset 13.
 CHECKER_DIFFERS = ("_ceil_", "onehot_with_negative", "sequence", "_seq", "identity_opt", "optional")
 
+# onnxruntime's kernel writes the lowest float where the body of the operator has -inf, which is what the test data have too.
+KERNEL_DIFFERS = ("qk_matmul_bias_3d_mask_causal", "qk_matmul_bias_4d_mask_causal")
+
 
 @pytest.fixture(scope="module")
 def cases() -> list[Any]:
@@ -39,8 +42,14 @@ def reference(case: Any) -> Arrays | None:
     return values if all(isinstance(value, np.ndarray) for value in values.values()) else None
 
 
-def equal(case: Any, result: onnx.ModelProto, expected: Arrays) -> None:
-    got = run(result, feeds(case))
+def equal(case: Any, result: onnx.ModelProto, expected: Arrays) -> bool:
+    """Asserts it; False where onnxruntime has no kernel of the older version for the element type."""
+    try:
+        got = run(result, feeds(case))
+    except Exception as error:
+        if type(error).__name__ != "NotImplemented":
+            raise
+        return False
     for name, array in expected.items():
         if array.dtype.kind in "fc":
             half = array.dtype.itemsize == 2
@@ -49,6 +58,7 @@ def equal(case: Any, result: onnx.ModelProto, expected: Arrays) -> None:
             )
         else:
             np.testing.assert_array_equal(got[name], array, err_msg=case.name)
+    return True
 
 
 def lowered(cases: list[Any], low: int) -> Iterator[tuple[Any, onnx.ModelProto]]:
@@ -69,7 +79,7 @@ def lowered(cases: list[Any], low: int) -> Iterator[tuple[Any, onnx.ModelProto]]
             yield case, result
 
 
-@pytest.mark.parametrize(("low", "at_least"), [(11, 500), (9, 380)])
+@pytest.mark.parametrize(("low", "at_least"), [(11, 900), (9, 800)])
 def test_a_node_test_moved_down_computes_the_same(
     cases: list[Any], low: int, at_least: int, measured: Callable[[str], None]
 ) -> None:
@@ -77,9 +87,8 @@ def test_a_node_test_moved_down_computes_the_same(
     for case, result in lowered(cases, low):
         moved += 1
         expected = reference(case)
-        if expected is not None:
-            equal(case, result, expected)
-            compared += 1
+        if expected is not None and not any(word in case.name for word in KERNEL_DIFFERS):
+            compared += equal(case, result, expected)
     assert moved >= at_least
     measured(f"node tests moved to opset {low}: {moved} of {len(cases)}, {compared} of them run by onnxruntime, all equal")
 

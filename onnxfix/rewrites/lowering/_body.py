@@ -39,7 +39,14 @@ def expand(region: Region, low: int) -> Change | Decline:
         dims = None if shape is None else [int(dim) if isinstance(dim, int) else None for dim in shape]
         inputs.append(onnx.helper.make_tensor_value_info(name, dtype, dims))
     outputs = [onnx.helper.make_tensor_value_info(name, facts.dtype(name) or 1, None) for name in proto.output if name]
-    graph = onnx.helper.make_graph([proto], "body", inputs, outputs)
+    call = onnx.NodeProto()
+    call.CopyFrom(proto)
+    schema = schema_at(proto.op_type, region.opset)
+    assert schema is not None
+    given = {attribute.name for attribute in proto.attribute}
+    # the inliner drops what refers to an attribute that the node leaves out
+    call.attribute.extend(known.default_value for name, known in schema.attributes.items() if name not in given and _set(known))
+    graph = onnx.helper.make_graph([call], "body", inputs, outputs)
     imports = [onnx.helper.make_opsetid("", region.opset)]
     model = onnx.helper.make_model(graph, opset_imports=imports, ir_version=10)
     try:
@@ -65,6 +72,10 @@ def expand(region: Region, low: int) -> Change | Decline:
     if last is not None:
         last.name = proto.name
     return Change(region.scope, region.index, nodes)
+
+
+def _set(known: onnx.defs.OpSchema.Attribute) -> bool:
+    return bool(known.default_value.name)
 
 
 def _made(nodes: Iterable[onnx.NodeProto]) -> Iterator[str]:

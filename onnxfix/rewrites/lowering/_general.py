@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import onnx
 
 from onnxfix.rewrites._region import Decline
+from onnxfix.rewrites.lowering import _types
 
 if TYPE_CHECKING:
     from onnxfix.rewrites._region import Region
@@ -20,7 +21,6 @@ CHANGED_MEANING: dict[str, tuple[int, ...]] = {
     "GroupNormalization": (21,),
     "Hardmax": (13,),
     "LogSoftmax": (13,),
-    "Mod": (28,),
     "Reshape": (14,),
     "Resize": (11, 13, 18, 19),
     "RoiAlign": (16,),
@@ -62,28 +62,51 @@ def lower(region: Region, low: int) -> Decline | None:
         return Decline(f"{op} takes {old.min_input} to {old.max_input} inputs in opset {low}, not {given}")
     if len(region.proto.output) > old.max_output:
         return Decline(f"{op} gives {old.max_output} outputs in opset {low}")
-    return _attributes(region, new, old, low) or _axes(region, low) or _types(region, old, low)
+    declined = _attributes(region, new, old, low) or _axes(region, low)
+    if declined is not None:
+        return declined
+    wrong_type = _wrong_type(region, old, low)
+    return None if wrong_type is None else _types.widen(region, old, wrong_type)
+
+
+def types(region: Region, low: int) -> Decline | None:
+    """Put Casts around the node where the older opset takes other element types alone."""
+    old = schema_at(region.proto.op_type, low)
+    if old is None:
+        return Decline(f"{region.proto.op_type} does not exist in opset {low}")
+    wrong_type = _wrong_type(region, old, low)
+    return None if wrong_type is None else _types.widen(region, old, wrong_type)
 
 
 def _attributes(region: Region, new: onnx.defs.OpSchema, old: onnx.defs.OpSchema, low: int) -> Decline | None:
-    for attribute in list(region.proto.attribute):
-        if attribute.name in old.attributes:
+    given = list(region.proto.attribute)
+    for item in given:
+        if item.name in old.attributes:
             continue
-        known = new.attributes.get(attribute.name)
+        known = new.attributes.get(item.name)
         default = known.default_value if known is not None else None
         # the schema gives no default where its length depends on the rank
-        neutral = attribute.name == "dilations" and all(item == 1 for item in attribute.ints)
-        if not neutral and (default is None or not default.name or not _equal(attribute, default)):
-            return Decline(f"{region.proto.op_type} has no attribute {attribute.name} in opset {low}")
-        drop_attribute(region, attribute.name)
+        neutral = item.name == "dilations" and all(entry == 1 for entry in item.ints)
+        if not neutral and (default is None or not default.name or not _equal(item, default)):
+            return Decline(f"{region.proto.op_type} has no attribute {item.name} in opset {low}")
+        drop_attribute(region, item.name)
     for name, known in old.attributes.items():
-        if known.required and not any(attribute.name == name for attribute in region.proto.attribute):
+        if known.required and not any(item.name == name for item in given):
             return Decline(f"{region.proto.op_type} needs attribute {name} in opset {low}")
     return None
 
 
 def _equal(left: onnx.AttributeProto, right: onnx.AttributeProto) -> bool:
     return bool(onnx.helper.get_attribute_value(left) == onnx.helper.get_attribute_value(right))
+
+
+def attribute(region: Region, name: str, default: Any = None) -> Any:
+    """The value of an attribute of the node (strings decoded, lists as lists), or `default`."""
+    for item in region.proto.attribute:
+        if item.name == name:
+            value = onnx.helper.get_attribute_value(item)
+            return value.decode() if isinstance(value, bytes) else value
+    return default
 
 
 def drop_attribute(region: Region, name: str) -> None:
@@ -112,8 +135,8 @@ def _axes(region: Region, low: int) -> Decline | None:
         if min(given, default=0) >= 0:
             continue
         rank = region.facts.rank(region.proto.input[0])
-        if region.proto.op_type == "Unsqueeze" and rank is not None:
-            rank += len(given)
+        if region.proto.op_type in ("Unsqueeze", "OneHot") and rank is not None:
+            rank += len(given)  # they count in the result
         if rank is None:
             return Decline(f"{attribute.name} is negative and the rank of the data unknown")
         counted = [axis % rank for axis in given]
@@ -121,7 +144,12 @@ def _axes(region: Region, low: int) -> Decline | None:
     return None
 
 
-def _types(region: Region, old: onnx.defs.OpSchema, low: int) -> Decline | None:
+def type_word(dtype: int) -> str:
+    """A TensorProto.DataType as schemas write it, such as `float`."""
+    return _types.TYPE_WORDS.get(dtype, "?")
+
+
+def _wrong_type(region: Region, old: onnx.defs.OpSchema, low: int) -> Decline | None:
     allowed = {constraint.type_param_str: set(constraint.allowed_type_strs) for constraint in old.type_constraints}
     for verb, names, formals in (("take", region.proto.input, old.inputs), ("give", region.proto.output, old.outputs)):
         for position, name in enumerate(names):
@@ -130,7 +158,7 @@ def _types(region: Region, old: onnx.defs.OpSchema, low: int) -> Decline | None:
                 continue
             formal = formals[min(position, len(formals) - 1)]
             kinds = allowed.get(formal.type_str, {formal.type_str})
-            text = f"tensor({onnx.helper.tensor_dtype_to_string(dtype).split('.')[-1].lower()})"
-            if text not in kinds:
-                return Decline(f"{region.proto.op_type} does not {verb} {text[7:-1]} in opset {low}")
+            word = type_word(dtype)
+            if f"tensor({word})" not in kinds:
+                return Decline(f"{region.proto.op_type} does not {verb} {word} in opset {low}")
     return None

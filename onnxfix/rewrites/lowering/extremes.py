@@ -1,0 +1,29 @@
+"""Max and Min of integers (from opset 12): those of 32 bits as doubles, those of 64 by comparing and choosing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import onnx
+
+from onnxfix.rewrites._region import Decline
+from onnxfix.rewrites.lowering import _general
+
+if TYPE_CHECKING:
+    from onnxfix.rewrites._region import Region
+
+
+def lower(region: Region, low: int) -> Decline | None:
+    """See the module."""
+    op = region.proto.op_type
+    dtype = region.facts.dtype(region.proto.input[0])
+    if low >= 12 or dtype not in (onnx.TensorProto.INT64, onnx.TensorProto.UINT64):
+        return _general.lower(region, low)
+    if low < 9:
+        return Decline(f"{op} does not take {_general.type_word(dtype)} in opset {low}, and Where came with opset 9")
+    first, *rest = region.node.inputs
+    for number, other in enumerate(rest):
+        better = region.layer("Greater" if op == "Max" else "Less", f"better{number}", [first, other])
+        first = region.layer("Where", f"best{number}", [better, first, other])
+    region.replace(first)
+    return None
