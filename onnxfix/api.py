@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from onnxfix.model.difference import difference
 from onnxfix.model.facts import Facts
-from onnxfix.model.interface import check_opsets, check_shapes, freeze, lost_overrides
+from onnxfix.model.interface import check_opsets, check_shapes, freeze, lost_overrides, retyped
 from onnxfix.model.load import check_external, external_locations, serialize
 from onnxfix.model.view import ModelView
 from onnxfix.results import LintReport, ModelInfo, RepairReport, TargetReport
@@ -127,7 +127,7 @@ def repair_model(
     after = _reports(targets, state.findings, driver.hidden(state.model))
     changed = bool(state.applied or frozen_notes)
     errors = sum(report.count("error") for report in after)
-    interface = (*frozen_notes, *lost_overrides(proto, state.model))
+    interface = (*frozen_notes, *retyped(proto, state.model), *lost_overrides(proto, state.model))
     fidelity = ledger(proto, state, interface) if changed else None
     notes = tuple(f"froze {note}" for note in frozen_notes)
     if not options.verify and changed:

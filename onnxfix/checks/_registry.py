@@ -43,6 +43,7 @@ _FAMILIES = (
     "attention",
     "attributes",
     "batch_axis",
+    "build",
     "conv",
     "elementwise",
     "full_dims",

@@ -89,3 +89,17 @@ def without_dims(context: Context) -> Problem | None:
     elif node.op_type not in BROADCAST | {"MatMul"} or all(kind is Kind.INVALID for kind in kinds):
         return None
     return Problem(f"reads {node.inputs[slot]!r}, which has no valid dimensions there (more than 8, or from such a value)", (slot,))
+
+
+@check("inputs.from_front")
+def from_front(context: Context) -> Problem | None:
+    """Constant positions in input `slot` must not count from the end, which the importer does not undo.
+
+    Source: onnx-tensorrt tags release/7.0 to 8.0-GA, builtin_op_importers.cpp, Gather (8.0 has it as a compile option, off).
+    """
+    slot = int(context.args["slot"])
+    name = context.node.input(slot)
+    found = context.facts.constant(name) if name else None
+    if found is None or not (found < 0).any():
+        return None
+    return Problem("counts positions from the end, which the importer takes as they are", (slot,))

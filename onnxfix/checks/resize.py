@@ -124,3 +124,17 @@ def coordinates(context: Context) -> Problem | None:
         (),
         f'Assertion failed: "TensorRT only supports {", ".join(taken)} when {given} are provided!"',
     )
+
+
+@check("resize.linear_not_asymmetric")
+def linear_not_asymmetric(context: Context) -> Problem | None:
+    """Linear interpolation by asymmetric coordinates is computed with those of align_corners.
+
+    Source: onnx-tensorrt tag release/7.1, builtin_op_importers.cpp, Resize.
+    """
+    node = context.node
+    if (node.opset or 0) < 11 or attribute_or_default(node, "mode") != "linear":
+        return None
+    if attribute_or_default(node, "coordinate_transformation_mode") != "asymmetric":
+        return None
+    return Problem("is interpolated by the coordinates of align_corners instead of asymmetric ones")

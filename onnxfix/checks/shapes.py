@@ -136,3 +136,20 @@ def matmul_vector(context: Context) -> Problem | None:
     if first != 1 or second is None or second < 3:
         return None
     return Problem(f"of a vector takes B of rank 1 or 2 only; here it is {second}", (1,), "reshape changes volume")
+
+
+@check("shapes.split_evenly")
+def split_evenly(context: Context) -> Problem | None:
+    """A Split without sizes must divide its axis; the importer gives every piece the quotient.
+
+    Source: onnx-tensorrt tag 8.6-GA, builtin_op_importers.cpp, Split.
+    """
+    node = context.node
+    shape = context.facts.shape(node.input(0))
+    count = node.attr("num_outputs")
+    if shape is None or count is None or node.input(1):
+        return None
+    size = shape[node.attr("axis", 0)]
+    if isinstance(size, Poly) or size % count == 0:
+        return None
+    return Problem(f"divides {size} elements into {count} pieces of {size // count}")

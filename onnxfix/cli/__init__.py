@@ -17,8 +17,10 @@ COMMANDS = {
     "build": "Build an engine from a model.",
     "bench": "Measure models or engines against each other.",
     "run": "All of it: lint, repair, prove, parse, build, bench.",
+    "reduce": "Make a model small that shows a failure, for a bug report.",
     "explain": "Explain a rule, an operator or a parser's message.",
     "rules": "List the rules.",
+    "env": "Say what this machine has, and what is missing.",
     "targets": "List the TensorRT releases, or compare two.",
 }
 _GLOBAL_HELP = "The options of `onnxfix --help` may also stand here: -q, -v, --color, --config, --isolated, --traceback."

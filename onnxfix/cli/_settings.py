@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
+from onnxfix.cli._state import current_state
 from onnxfix.errors import UsageError
 
 if TYPE_CHECKING:
@@ -27,11 +29,21 @@ def chosen_targets(given: tuple[str, ...], config: Config) -> tuple[Target, ...]
     from onnxfix.targets import resolve
 
     if given:
+        _tell_newest(given)
         return resolve(_with_installed(given))
     try:
         return resolve(_with_installed(config.targets))
     except UsageError as error:
         raise UsageError(f"{config.source('targets')}: {error}") from None
+
+
+def _tell_newest(given: tuple[str, ...]) -> None:
+    """A major version alone stands for its newest release, which changes with every update of onnxfix: say which."""
+    from onnxfix.targets import find_target
+
+    for part in (part.strip() for text in given for part in text.split(",")):
+        if re.fullmatch(r"(?:trt|rtx)?\d+", part.lower()):
+            current_state().note(f"{part} stands for {find_target(part).id}, its newest release")
 
 
 def _with_installed(given: tuple[str, ...]) -> tuple[str, ...]:

@@ -148,13 +148,17 @@ def _travel(
     more: tuple[float, bool, float, str | None],
 ) -> int:
     """All steps in their order; the exit code."""
+    from onnxfix.engines.profile import usual_profile
+
     timeout, no_bench, duration, saved = more
     progress = journey.state.progress()
     try:
         code, report, model = _repair(loaded, target, options, where, journey, progress)
         if code:
             return code
-        profiles = dict(build.profiles) or _proven_profile(loaded, report)
+        proof = report.proof
+        sizes = proof.bindings[0] if proof is not None and proof.bindings else None
+        profiles = dict(build.profiles) or usual_profile(loaded.proto, sizes)
         build = dataclasses.replace(build, profiles=profiles)
         code = _build(model, target, build, timeout, journey, progress)
         if code or no_bench:
@@ -212,23 +216,6 @@ def _proof_words(report: RepairReport) -> str:
     alone = ", changed nodes alone" if proof.kind == "regions" else ""
     worst = "equal to the bit" if proof.exact else max(proof.outputs, key=lambda output: output.max_abs).figures
     return f"{proof.samples} samples, seed {proof.seed}{alone}: {worst if outputs else 'no outputs'}"
-
-
-def _proven_profile(loaded: LoadedModel, report: RepairReport) -> dict[str, Any]:
-    """The sizes that the proof ran on first, for inputs whose sizes are open; empty where all are given."""
-    from onnxfix.engines import ShapeRange
-    from onnxfix.verify.bindings import bindings, symbolic_shapes
-
-    known, _ = symbolic_shapes(loaded.proto)
-    proof = report.proof
-    dims = dict(proof.bindings[0]) if proof is not None and proof.bindings else {}
-    wanted = {name: shape for name, shape in known.items() if any(isinstance(size, str) for size in shape)}
-    if not wanted:
-        return {}
-    if not all(size in dims for shape in wanted.values() for size in shape if isinstance(size, str)):
-        dims = dict(next(bindings(loaded.proto, 1)).dims)
-    shapes = {name: tuple(dims[size] if isinstance(size, str) else size for size in shape) for name, shape in wanted.items()}
-    return {name: ShapeRange(shape, shape, shape) for name, shape in shapes.items()}
 
 
 def _build(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -79,17 +80,21 @@ class Facts:
 
     def without(self, names: frozenset[str]) -> Facts:
         """What a reader computes that does not read the attributes and inputs `names`; these facts where no node has one of them."""
-        present: set[str] = set()
-        for node in self.view.nodes():
-            if not node.domain:
-                present.update(f"{node.op_type}.{name}" for name in node.attributes)
-                present.update(f"{node.op_type}[{slot}]" for slot, name in enumerate(node.inputs) if name)
-        unread = names & present
+        unread = names & self._read
         if not unread:
             return self
         if unread not in self._without:
             self._without[unread] = Facts(self.view, self.base_dir, unread)
         return self._without[unread]
+
+    @cached_property
+    def _read(self) -> frozenset[str]:
+        """Every attribute that a node has, written `Shape.start`, and every input that is given, written `ReduceMax[1]`."""
+        nodes = [node for scope in self.view.scopes for node in scope.nodes if not node.domain]
+        attributes = {f"{node.op_type}.{name}" for node in nodes for name in node.attributes}
+        return frozenset(
+            attributes | {f"{node.op_type}[{slot}]" for node in nodes for slot, name in enumerate(node.inputs) if name}
+        )
 
     def _attribute(self, node: Node, name: str, default: int | None = None) -> int | None:
         return default if f"{node.op_type}.{name}" in self._unread else node.attr(name, default)

@@ -88,6 +88,22 @@ def freeze(proto: onnx.ModelProto, shapes: Mapping[str, tuple[int, ...]]) -> tup
     return (model, notes) if notes else (proto, notes)
 
 
+def retyped(before: onnx.ModelProto, after: onnx.ModelProto) -> list[str]:
+    """The inputs and outputs whose element type is another in `after`, as clauses."""
+    notes = []
+    for what, first, second in (
+        ("input", before.graph.input, after.graph.input),
+        ("output", before.graph.output, after.graph.output),
+    ):
+        old = {value.name: value.type.tensor_type.elem_type for value in first}
+        for value in second:
+            kinds = (old.get(value.name, 0), value.type.tensor_type.elem_type)
+            if all(kinds) and kinds[0] != kinds[1]:
+                was, now = (onnx.TensorProto.DataType.Name(kind) for kind in kinds)
+                notes.append(f"{what} {value.name} is {now} now, was {was}")
+    return notes
+
+
 def lost_overrides(before: onnx.ModelProto, after: onnx.ModelProto) -> list[str]:
     """The initializers of `before` that a caller could override and that no longer reach every value of `after` that they did.
 

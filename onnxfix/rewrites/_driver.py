@@ -15,6 +15,7 @@ from onnxfix.model.view import ModelView
 from onnxfix.results import AppliedFix, DeclinedFix
 from onnxfix.rewrites._edit import EditLog, apply_changes, copy_model, drop_unused_import
 from onnxfix.rewrites._gates import broken_gate, checker_level
+from onnxfix.rewrites._passes import Edit, Request
 from onnxfix.rewrites._region import Change, Decline, Names, Region
 from onnxfix.rewrites.catalogue import REWRITES, Applicability, Phase, RewriteInfo
 from onnxfix.rewrites.list_initializers import list_initializers
@@ -208,7 +209,8 @@ class Driver:
         if info.applicability is Applicability.CONSENT:
             if finding.code not in self.options.consent:
                 return _declined(finding, info.name, "it changes what the file says", consent=finding.code)
-            if any(REWRITES[fix.rewrite].phase > Phase.EXPORTER_FAULTS for fix in state.applied):
+            changed = any(REWRITES[fix.rewrite].phase > Phase.EXPORTER_FAULTS for fix in state.applied)
+            if info.phase is Phase.EXPORTER_FAULTS and changed:
                 return _declined(finding, info.name, "the model has been rewritten already")
         elif LEVELS.index(info.applicability.value) > LEVELS.index(self.options.allow):
             return _declined(finding, info.name, f"it is {info.applicability.value}", consent=info.applicability.value)
@@ -230,6 +232,11 @@ class Driver:
     def _propose_pass(
         self, finding: Finding, info: RewriteInfo, node: Node | None, facts: Facts, names: Names, *, own: bool
     ) -> Proposal | DeclinedFix:
+        if info.over_model:
+            request = Request(facts, _values_of(finding, node), finding.code, self.targets)
+            answer = importlib.import_module(f"onnxfix.rewrites.{info.name}").check(request)
+            if answer is not None:
+                return _declined(finding, info.name, answer.reason, plain=answer.plain)
         if info.phase is not Phase.OPSET:
             return Proposal(info, [finding])
         assert node is not None
@@ -276,7 +283,10 @@ class Driver:
                     return declined.reason, None
         new_facts, findings, shadowed = self.lint(model)
         fixed = [finding for proposal in batch for finding in proposal.findings]
-        reason = broken_gate(state.model, model, state.findings, findings, fixed, batch[0].info.phase, self.level, state.shadowed)
+        retyped = any(proposal.info.name == "interface_type" for proposal in batch)
+        reason = broken_gate(
+            state.model, model, state.findings, findings, fixed, batch[0].info.phase, self.level, state.shadowed, retyped=retyped
+        )
         if reason is None and batch[0].info.phase is Phase.EXPORTER_FAULTS:
             # what the file declares as its outputs tells whether the exporter meant it
             had, has = (declared_otherwise(each.view, each.of(each.view.main)) for each in (facts, new_facts))
@@ -300,6 +310,12 @@ class Driver:
                 return answer
             proposal.moved = answer
             return None
+        if proposal.info.over_model:
+            values = dict.fromkeys(name for finding in proposal.findings for name in _values_of(finding, None))
+            code = proposal.findings[0].code
+            module = importlib.import_module(f"onnxfix.rewrites.{proposal.info.name}")
+            answered: Decline | None = module.run(model, Request(facts, tuple(values), code, self.targets), Edit(names, log, code))
+            return answered
         return list_initializers(model, facts)
 
     def _record(self, state: State, facts: Facts, model: onnx.ModelProto, proposal: Proposal) -> AppliedFix:
@@ -333,6 +349,12 @@ class Driver:
             added=added,
             consent=finding.code if proposal.info.applicability is Applicability.CONSENT else "",
         )
+
+
+def _values_of(finding: Finding, node: Node | None) -> tuple[str, ...]:
+    """The values that a finding is about."""
+    names = [*finding.location.outputs, *(value.name for value in finding.values), *(node.inputs if node is not None else ())]
+    return tuple(dict.fromkeys(filter(None, names)))
 
 
 def _region(node: Node, facts: Facts, names: Names) -> Region:

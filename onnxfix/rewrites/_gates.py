@@ -54,8 +54,12 @@ def _without_declared_shapes(model: onnx.ModelProto) -> onnx.ModelProto:
     return copy
 
 
-def interface(model: onnx.ModelProto) -> tuple[list[bytes], list[bytes]]:
-    """The real inputs and the outputs, as bytes."""
+def interface(model: onnx.ModelProto, *, types: bool = True) -> tuple[list[bytes], list[bytes]]:
+    """The real inputs and the outputs, as bytes; without their element types where those may change."""
+    if not types:
+        model = copy_model(model)
+        for value in (*model.graph.input, *model.graph.output):
+            value.type.tensor_type.elem_type = 0
     stored = {tensor.name for tensor in model.graph.initializer}
     inputs = [value.SerializeToString(deterministic=True) for value in model.graph.input if value.name not in stored]
     return inputs, [value.SerializeToString(deterministic=True) for value in model.graph.output]
@@ -70,16 +74,19 @@ def broken_gate(
     phase: Phase,
     level: int,
     shadowed: set[str],
+    *,
+    retyped: bool = False,
 ) -> str | None:
     """Why `after` may not stand; None where every gate is passed.
 
     `findings` are those of `before`, `left` those of `after`, `fixed` those that the batch was to fix; `shadowed` outputs stood
-    behind a refused node before, so that an error there comes to light and is not new.
+    behind a refused node before, so that an error there comes to light and is not new; `retyped` says that consent was given to
+    other element types of inputs and outputs.
     """
     error = checker_error(after, level)
     if error is not None:
         return f"the checker refuses the result: {error}"
-    if interface(before) != interface(after):
+    if interface(before, types=not retyped) != interface(after, types=not retyped):
         return "the model's inputs or outputs would change"
     if len(after.graph.node) > len(before.graph.node) * MAX_GROWTH + ROOM:
         return f"the model would grow from {len(before.graph.node)} to {len(after.graph.node)} nodes"

@@ -105,6 +105,7 @@ def _run(driver: Driver, state: State, exact: bool) -> Proof:
             atol=options.atol,
             exact=exact,
             regions=True,
+            retyped=any(fix.rewrite == "interface_type" for fix in state.applied),
             progress=lambda done, total: driver.progress(f"proof: sample {done} of {total}"),
         )
     except CannotRunError as error:

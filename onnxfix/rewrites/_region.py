@@ -102,6 +102,7 @@ class Region:
         self.exact = True  # set to False by what may round otherwise than the node did
         self._tensors: list[onnx.TensorProto] = []
         self._own: set[str] = set()
+        self._outer: dict[str, gs.Variable] = {}
 
     @property
     def opset(self) -> int:
@@ -193,6 +194,17 @@ class Region:
         import onnx_graphsurgeon as gs
 
         return gs.Variable.empty()
+
+    def outer(self, name: str) -> gs.Tensor:
+        """A value of the graph around the region, by its name."""
+        import onnx_graphsurgeon as gs
+
+        found = next((tensor for tensor in self.node.inputs if tensor.name == name), None)
+        if found is None:
+            found = self._outer.setdefault(
+                name, gs.Variable(name, onnx.helper.tensor_dtype_to_np_dtype(self.facts.dtype(name) or 1))
+            )
+        return found
 
     def layer(self, op: str, role: str, inputs: Sequence[gs.Tensor], **attrs: Any) -> gs.Variable:
         """A new node of operator `op`; returns its only output."""

@@ -38,15 +38,16 @@ class RewriteInfo:
     applicability: Applicability
     phase: Phase
     ops: frozenset[str] = frozenset()
+    over_model: bool = False
 
     @property
     def whole_model(self) -> bool:
         """Whether it is a pass over the model instead of a change of one node."""
-        return self.phase in (Phase.OPSET, Phase.INTERFACE)
+        return self.over_model or self.phase in (Phase.OPSET, Phase.INTERFACE)
 
 
-def _info(name: str, title: str, applicability: Applicability, phase: Phase, *ops: str) -> RewriteInfo:
-    return RewriteInfo(name, title, applicability, phase, frozenset(ops))
+def _info(name: str, title: str, applicability: Applicability, phase: Phase, *ops: str, over_model: bool = False) -> RewriteInfo:
+    return RewriteInfo(name, title, applicability, phase, frozenset(ops), over_model)
 
 
 _ALL = (
@@ -107,6 +108,20 @@ _ALL = (
         Applicability.EXACT,
         Phase.NORMALISE,
         "EyeLike",
+    ),
+    _info(
+        "interface_type",
+        "declare it in an element type that the release has",
+        Applicability.CONSENT,
+        Phase.NORMALISE,
+        over_model=True,
+    ),
+    _info(
+        "double_to_float",
+        "compute with FLOAT in place of DOUBLE",
+        Applicability.EQUIVALENT,
+        Phase.NORMALISE,
+        over_model=True,
     ),
     _info(
         "cast_to_identity",
@@ -283,6 +298,7 @@ _ALL = (
         "Reshape to groups, ReduceMean, Sub, Mul, Sqrt, Div, Reshape",
         Applicability.EQUIVALENT,
         Phase.OPERATORS,
+        "GroupNorm",
         "GroupNormalization",
     ),
     _info(
@@ -576,6 +592,68 @@ _ALL = (
         Applicability.EQUIVALENT,
         Phase.OPERATORS,
         "GridSample",
+        "grid_sampler",
+    ),
+    _info(
+        "schema_body",
+        "the function body of the operator in ONNX",
+        Applicability.EQUIVALENT,
+        Phase.OPERATORS,
+    ),
+    _info(
+        "sequence_to_concat",
+        "Concat, or the tensors themselves",
+        Applicability.EXACT,
+        Phase.OPERATORS,
+        "ConcatFromSequence",
+        "SequenceAt",
+        "SequenceConstruct",
+        "SequenceEmpty",
+        "SequenceErase",
+        "SequenceInsert",
+        "SplitToSequence",
+    ),
+    _info(
+        "split_sizes",
+        "the sizes of the pieces written out",
+        Applicability.EXACT,
+        Phase.OPERATORS,
+        "Split",
+    ),
+    _info(
+        "gather_from_front",
+        "positions that count from the front",
+        Applicability.EXACT,
+        Phase.OPERATORS,
+        "Gather",
+    ),
+    _info(
+        "alias_to_identity",
+        "Identity",
+        Applicability.EXACT,
+        Phase.NORMALISE,
+        "AliasWithName",
+    ),
+    _info(
+        "leaky_relu_plugin",
+        "LeakyRelu",
+        Applicability.EXACT,
+        Phase.OPERATORS,
+        "LReLU_TRT",
+    ),
+    _info(
+        "fused_conv_to_conv",
+        "Conv and the activation",
+        Applicability.EQUIVALENT,
+        Phase.OPERATORS,
+        "FusedConv",
+    ),
+    _info(
+        "skip_layer_norm_to_mean",
+        "Add and a normalisation in reductions",
+        Applicability.EQUIVALENT,
+        Phase.OPERATORS,
+        "SkipLayerNormalization",
     ),
     _info(
         "resize_fill_roi",

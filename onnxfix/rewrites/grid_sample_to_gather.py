@@ -35,10 +35,15 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Decline | None
     image, grid = facts.static_shape(names[0]), facts.static_shape(names[1])
     if image is None or grid is None:
         return Decline("a shape is dynamic")
-    mode = {"bilinear": "linear"}.get(str(attrs.get("mode", "linear")), str(attrs.get("mode", "linear")))
+    mode, around = str(attrs.get("mode", "linear")), str(attrs.get("padding_mode", "zeros"))
+    if region.proto.op_type == "grid_sampler":
+        # numbers as in PyTorch's grid_sampler, which mmdeploy hands on
+        mode = ("linear", "nearest", "cubic")[int(attrs.get("interpolation_mode", 0))]
+        around = ("zeros", "border", "reflection")[int(attrs.get("padding_mode", 0))]
+    mode = "linear" if mode == "bilinear" else mode
     if mode not in ("linear", "nearest"):
         return Decline(f"mode {mode} is not covered")
-    sampler = _Sampler(region, kind, image, grid, str(attrs.get("padding_mode", "zeros")), bool(attrs.get("align_corners", 0)))
+    sampler = _Sampler(region, kind, image, grid, around, bool(attrs.get("align_corners", 0)))
     region.replace(sampler.nearest() if mode == "nearest" else sampler.linear())
     return None
 

@@ -1,4 +1,4 @@
-"""GroupNormalization over groups that a Reshape lays out, with a scale and a bias for every channel.
+"""GroupNormalization, and the plugin GroupNorm, over groups that a Reshape lays out, with a scale and a bias for every channel.
 
 Opset 18 has them for every group (constants are repeated), 21 for every channel. Half precision is computed in float32. Guard:
 static channels, rank 3 or more; with more than one dynamic spatial size the shape is read at run time. Largest error over 12
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from onnxfix.rewrites._region import Region
     from onnxfix.targets import Target
 
+# plugin/groupNormPlugin of TensorRT 8.5 and 8.6 has no attribute for it.
+PLUGIN_GROUPS = 32
+
 
 def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Decline | None:
     """See the module."""
@@ -35,7 +38,8 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Decline | None
     channels = static_dims(facts, inputs[0], [1])
     if shape is None or len(shape) < 3 or isinstance(channels, Decline):
         return Decline("rank or channels of the data are unknown")
-    groups = int(attrs["num_groups"])
+    plugin = region.proto.op_type == "GroupNorm"
+    groups = PLUGIN_GROUPS if plugin else int(attrs["num_groups"])
     if channels[0] % groups:
         return Decline(f"{channels[0]} channels make no {groups} groups")
     tail = (-1,) + (1,) * (len(shape) - 2)
@@ -58,5 +62,8 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Decline | None
         # the leading 0 keeps the batch, whatever its size
         merged = reshape(region, "merged", normal, [0] + [-1 if isinstance(dim, Poly) else int(dim) for dim in shape[1:]])
     scaled = region.layer("Mul", "scaled", [narrowed(region, facts, "narrow", merged), factors[0]])
-    region.replace(region.layer("Add", "shifted", [scaled, factors[1]]))
+    made = region.layer("Add", "shifted", [scaled, factors[1]])
+    if plugin and attrs.get("bSwish", 0):
+        made = region.layer("Mul", "swish", [made, region.layer("Sigmoid", "share", [made])])
+    region.replace(made)
     return None

@@ -57,6 +57,8 @@ if TYPE_CHECKING:
 
 # Rewrites of rewrites of a node end here; what is still in the way then is a circle.
 MAX_ROUNDS = 12
+# Operators with subgraphs, and what writes their nodes into the graph around.
+FLATTENED = {"If": "inline_if", "Loop": "unroll_loop", "Scan": "unroll_scan"}
 
 LOWERINGS: dict[str, Callable[[Region, int], Decline | None]] = {
     "ArgMax": arg.lower,
@@ -222,31 +224,59 @@ def move(
         direct: list[tuple[Change, str]] = []
         others: list[tuple[Change, str]] = []
         taken: set[tuple[str, int]] = set()
-        for node in facts.view.nodes():
-            if node.domain or node.scope.function is not None:
-                continue
+        stuck: Decline | None = None
+        nodes = [node for node in facts.view.nodes() if not node.domain and node.scope.function is None]
+        for node in nodes:
             way = way_of(_maker(node, facts, names), low, target, allow)
             if isinstance(way, Decline):
-                return Decline(f"{node.op_type} {node.name} cannot follow to opset {low}: {way.reason}")
+                stuck = stuck or Decline(f"{node.op_type} {node.name} cannot follow to opset {low}: {way.reason}")
+                continue
             if way.direct:
                 direct.extend((change, code) for change in way.changes)
-                continue
-            places = {(change.scope, change.index) for change in way.changes}
-            if taken & places:
-                continue  # one rewrite changes the readers too; this node's turn comes in the next round
-            taken |= places
-            others.extend((change, code) for change in way.changes)
-            moved.add(way.rewrite, way.promise)
-        if not others:
+            elif _claim(way.changes, taken):
+                others.extend((change, code) for change in way.changes)
+                moved.add(way.rewrite, way.promise)
+        if not others and stuck is None:
             apply_changes(model, direct, log)
             for item in model.opset_import:
                 if not domain_of(item.domain):
                     item.version = low
             return moved
+        if not others:
+            # shapes that lie behind a branch or a loop may be what is missing
+            for node in nodes:
+                name = FLATTENED.get(node.op_type)
+                changes = None if name is None else _changes(name, _maker(node, facts, names)(), target)
+                if name is not None and isinstance(changes, list) and _claim(changes, taken):
+                    others.extend((change, code) for change in changes)
+                    moved.add(name, REWRITES[name].applicability)
+        if not others:
+            assert stuck is not None
+            return stuck
         apply_changes(model, others, log)
         facts = facts.again(model)
         names = Names(model)
     return Decline(f"rewriting does not end within {MAX_ROUNDS} rounds on the way to opset {low}")
+
+
+def _claim(changes: list[Change], taken: set[tuple[str, int]]) -> bool:
+    """Take the nodes that the changes replace; False where another rewrite of the round has one, which leaves them for the next.
+
+    A change within a branch of a node that is replaced is lost with the branch, and made again in the next round.
+    """
+    places = {(change.scope, change.index) for change in changes}
+    if taken & places:
+        return False
+    taken |= places
+    return True
+
+
+def _changes(name: str, region: Region, target: Target) -> list[Change] | Decline:
+    """What a rewrite of the catalogue makes of a node."""
+    answer = importlib.import_module(f"onnxfix.rewrites.{name}").rewrite(region, region.facts, target)
+    if isinstance(answer, Decline):
+        return answer
+    return answer if isinstance(answer, list) else [answer if answer is not None else region.change()]
 
 
 def _maker(node: Node, facts: Facts, names: Names) -> Callable[[], Region]:

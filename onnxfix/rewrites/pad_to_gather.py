@@ -62,7 +62,7 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Decline | None
             inside = ((places >= 0) & (places < size)).reshape((-1,) + (1,) * (rank - 1 - axis))
             made = region.layer("Mul", f"axis{axis}_masked", [made, region.constant(f"axis{axis}_mask", inside.astype(kind))])
             if fill:
-                rim = region.constant(f"axis{axis}_rim", ((1 - inside) * fill).astype(kind))
+                rim = region.constant(f"axis{axis}_rim", np.where(inside, 0, fill).astype(kind))
                 made = region.layer("Add", f"axis{axis}_filled", [made, rim])
     region.replace(made)
     return None

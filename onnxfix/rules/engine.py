@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING
 
 import onnx
@@ -15,7 +16,8 @@ from onnxfix.model.dims import Poly
 from onnxfix.rewrites.catalogue import candidates
 from onnxfix.rules.finding import Finding, Location, ValueRef
 from onnxfix.rules.rule import advice_rules, load_rule
-from onnxfix.targets import first_accepting, op_support, unrecorded_status
+from onnxfix.targets import first_accepting, neighbours, op_support, unrecorded_status
+from onnxfix.targets.builds import build_limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -184,6 +186,11 @@ class _Linter:
             problem = broken(limit, Context(node, facts, values, self.target, limit.args))
             if problem is not None:
                 yield self._broken(node, support, limit, problem)
+        for entry in build_limits(node.op_type, self.target) if not node.domain else ():
+            problem = broken(entry.limit, Context(node, facts, values, self.target, entry.limit.args))
+            if problem is not None:
+                found = self._broken(node, support, entry.limit, problem)
+                yield dataclasses.replace(found, evidence=(entry.evidence,))
 
     def _inputs_by_name(self, node: Node) -> Iterator[Finding]:
         scope = self.view.main
@@ -216,13 +223,8 @@ class _Linter:
             )
 
     def _unrecorded(self, node: Node) -> Finding:
-        status = unrecorded_status(node.domain, node.op_type, self.target)
-        if status != "unknown":
-            plugin = " and no plugin of that name comes with it" if self.target.unregistered == "plugin" else ""
-            message = self.target.unregistered_message.replace("{op}", node.op_type)
-            code = "OFX103" if status == "plugin" else "OFX101"
-            return self._make(code, node, f"has no importer in {self.target.id}{plugin}", message=message)
-        return self._make("OFX005", node, f"has no record for {self.target.id}, so nobody knows", unknown=True)
+from onnxfix.targets import first_accepting, neighbours, op_support, unrecorded_status
+from onnxfix.targets.builds import build_limits
 
     def _refused_text(self, node: Node, support: OpSupport) -> str:
         if support.status == "plugin":

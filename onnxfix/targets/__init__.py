@@ -1,6 +1,14 @@
 """TensorRT releases and what their parsers take, read from `rules/targets.toml` and `rules/ops/`."""
 
-from onnxfix.targets.support import Limit, OpSupport, first_accepting, op_support, recorded_operators, unrecorded_status
+from onnxfix.targets.support import (
+    Limit,
+    OpSupport,
+    first_accepting,
+    neighbours,
+    op_support,
+    recorded_operators,
+    unrecorded_status,
+)
 from onnxfix.targets.target import Evidence, Target, all_targets, find_target, find_targets, resolve
 
 __all__ = [
@@ -12,6 +20,7 @@ __all__ = [
     "find_target",
     "find_targets",
     "first_accepting",
+    "neighbours",
     "op_support",
     "recorded_operators",
     "resolve",

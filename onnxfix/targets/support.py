@@ -82,9 +82,19 @@ class OpSupport:
 
 def _read_limit(data: object, where: str) -> Limit:
     table = Table(data, where)
+    return limit_of(table, table.take("rule", str))
+
+
+def limit_of(table: Table, rule: str) -> Limit:
+    """The limit in what is left of a table; its findings are of `rule`.
+
+    Raises:
+        UsageError: a key is unknown; it has not exactly one subject, or a condition that does not fit it.
+    """
+    where = table.where
     when = {key: tuple(value) if isinstance(value, list) else (value,) for key, value in table.take("when", dict, {}).items()}
     limit = Limit(
-        rule=table.take("rule", str),
+        rule=rule,
         opset=table.take("opset", str, ""),
         attribute=table.take("attribute", str, ""),
         input=table.take("input", int, None),
@@ -201,3 +211,15 @@ def first_accepting(domain: str, op: str, target: Target) -> Target | None:
             if support is not None and support.status == "yes":
                 return later
     return None
+
+
+def neighbours(domain: str, op: str, target: Target) -> tuple[tuple[Target, OpSupport], ...]:
+    """The nearest older and the nearest newer release of the family that have a record of the operator, where there are any."""
+    family = [other for other in all_targets() if other.family == target.family]
+    older = [other for other in reversed(family) if other.position < target.position]
+    newer = [other for other in family if other.position > target.position]
+    found = []
+    for side in (older, newer):
+        known = ((other, op_support(domain, op, other)) for other in side)
+        found += [(other, support) for other, support in known if support is not None][:1]
+    return tuple(found)

@@ -10,13 +10,13 @@ from typing import Literal
 from onnxfix.errors import UsageError
 from onnxfix.targets._files import Table, read_toml, rules_dir, suggest
 
-EvidenceKind = Literal["parser", "importer", "document", "report", "inferred"]
-EVIDENCE_KINDS = ("parser", "importer", "document", "report", "inferred")
+EvidenceKind = Literal["parser", "builder", "importer", "document", "report", "inferred"]
+EVIDENCE_KINDS = ("parser", "builder", "importer", "document", "report", "inferred")
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Where a fact comes from: a parser's own answer, its source, a document, a public report, or an inference."""
+    """Where a fact comes from: a parser's or a builder's own answer, its source, a document, a public report, or an inference."""
 
     kind: str
     ref: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import onnx
@@ -103,6 +103,7 @@ def prove(
     atol: float | None = None,
     exact: bool = False,
     regions: bool = False,
+    retyped: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Proof:
     """Run both models on `samples` inputs and compare their outputs by name.
@@ -124,6 +125,8 @@ def prove(
         exact: ask for equal values.
         regions: on the first sample, compare every changed part on the first model's own values too. For an `after` that came
             from `before` by rewriting nodes in place, so that values of one name are meant to be the same.
+        retyped: inputs and outputs may have other element types in the second model: both are given the same numbers, those that
+            its types hold, and outputs are compared in its types.
         progress: called with the samples done and their number.
 
     Raises:
@@ -131,7 +134,7 @@ def prove(
         UsageError: shapes or inputs that do not fit the first model.
         ModelError: a model is too large to run, or its external data is missing.
     """
-    different = _interface_difference(before, after)
+    different = _interface_difference(before, after, types=not retyped)
     if different:
         return Proof(0, seed, (), (), exact, rtol, atol, passed=False, note=different, kind="structure")
     first = Runner(before, base_dir)
@@ -144,6 +147,8 @@ def prove(
     used: list[Mapping[str, int]] = []
     refusals: list[str] = []
 
+    others = _other_types(before, after) if retyped else {}
+
     def inside(sample: _Sample) -> OutputProof | None:
         return region_difference(
             before,
@@ -154,21 +159,23 @@ def prove(
             exact=exact,
             by_reference=first.by_reference,
             seed=seed,
+            others=others,
         )
 
-    for sample in _samples(before, first, total, seed, shapes, inputs, refusals):
+    for sample in _samples(before, first, total, seed, shapes, inputs, refusals, others):
         if first.by_reference and not second.by_reference:
             with contextlib.suppress(CannotRunError):
                 second.use_reference("as the first model")
         try:
-            got = second.run(sample.feeds)
+            got = second.run(in_types(sample.feeds, others))
             if second.rejected and not first.by_reference:
                 raise RunRefusedError(second.rejected)
         except RunRefusedError as error:
             text = f"the second model does not run: {one_line(error)}"
             results = [failure(name, text, _dtype(value), np.shape(value)) for name, value in sample.before.items()]
         else:
-            results = [compare(name, value, got[name], rtol=rtol, atol=atol, exact=exact) for name, value in sample.before.items()]
+            wanted = in_types(sample.before, others)
+            results = [compare(name, value, got[name], rtol=rtol, atol=atol, exact=exact) for name, value in wanted.items()]
             missed = not exact and rtol is None and atol is None and not all(result.passed for result in results)
             if missed or (regions and not used):
                 wrong = inside(sample)
@@ -302,8 +309,11 @@ def _samples(
     shapes: Mapping[str, tuple[int, ...]] | None,
     inputs: Mapping[str, Array] | None,
     refusals: list[str],
+    others: Mapping[str, np.dtype[Any]] | None = None,
 ) -> Iterator[_Sample]:
     """At most `total` samples on which the model runs, with its outputs; what it refuses goes into `refusals`.
+
+    Feeds hold only numbers that the types of `others` hold too.
 
     Raises:
         CannotRunError: it runs on none.
@@ -320,7 +330,7 @@ def _samples(
             # A kernel may be narrower than its operator: onnxruntime interpolates over two axes, ONNX over all of them.
             runner.use_reference(why[0])
         done = 0
-        for sample in _accepted(model, runner, total, seed, shapes, refusals):
+        for sample in _accepted(model, runner, total, seed, shapes, refusals, others or {}):
             yield sample
             done += 1
         if done:
@@ -345,11 +355,13 @@ def _accepted(
     seed: int,
     shapes: Mapping[str, tuple[int, ...]] | None,
     refusals: list[str],
+    others: Mapping[str, np.dtype[Any]],
 ) -> Iterator[_Sample]:
     done = 0
 
     def attempt(binding: Binding, sample: int) -> _Sample | None:
-        feeds = make_inputs(model, binding, seed, sample)
+        made = make_inputs(model, binding, seed, sample)
+        feeds = in_types(in_types(made, others), {name: value.dtype for name, value in made.items()})
         try:
             return _Sample(binding, feeds, runner.run(feeds))
         except RunRefusedError as error:
@@ -396,7 +408,33 @@ def _checked_inputs(model: onnx.ModelProto, inputs: Mapping[str, Array]) -> dict
     return dict(inputs)
 
 
-def _interface_difference(before: onnx.ModelProto, after: onnx.ModelProto) -> str:
+def in_types(values: Mapping[str, Array], types: Mapping[str, np.dtype[Any]]) -> dict[str, Array]:
+    """The values, those that `types` names in that type: the nearest number that it holds."""
+    made = dict(values)
+    for name, kind in types.items():
+        if name in made and made[name].dtype != kind:
+            value = made[name]
+            if kind.kind in "iu" and value.dtype.kind in "iuf":
+                limits = np.iinfo(kind)
+                value = np.clip(value, limits.min, limits.max)
+            with np.errstate(over="ignore", invalid="ignore"):
+                made[name] = value.astype(kind)
+    return made
+
+
+def _other_types(before: onnx.ModelProto, after: onnx.ModelProto) -> dict[str, np.dtype[Any]]:
+    """The element types of `after` for those inputs and outputs whose type is another than in `before`."""
+    found = {}
+    for first, second in ((before.graph.input, after.graph.input), (before.graph.output, after.graph.output)):
+        old = {value.name: value.type.tensor_type.elem_type for value in first}
+        for value in second:
+            kind = value.type.tensor_type.elem_type
+            if kind and old.get(value.name, kind) != kind:
+                found[value.name] = np.dtype(helper.tensor_dtype_to_np_dtype(kind))
+    return found
+
+
+def _interface_difference(before: onnx.ModelProto, after: onnx.ModelProto, *, types: bool = True) -> str:
     """How inputs or outputs differ by name or element type, empty where they agree."""
     for word, first, second in (
         ("input", real_inputs(before.graph), real_inputs(after.graph)),
@@ -409,7 +447,7 @@ def _interface_difference(before: onnx.ModelProto, after: onnx.ModelProto) -> st
         if extra := sorted(right.keys() - left.keys()):
             return f"the second model has {word} {extra[0]}, the first does not"
         for name, elem_type in left.items():
-            if elem_type and right[name] and elem_type != right[name]:
+            if types and elem_type and right[name] and elem_type != right[name]:
                 names = [onnx.TensorProto.DataType.Name(t) for t in (elem_type, right[name])]
                 return f"{word} {name} is {names[0]} in the first model, {names[1]} in the second"
     return ""

@@ -6,7 +6,7 @@ output may hold numbers of several magnitudes (boxes in pixels beside scores), o
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
@@ -21,7 +21,6 @@ from onnxfix.verify.run import CannotRunError, Runner, one_line
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping
     from pathlib import Path
-    from typing import Any
 
     from onnxfix.verify.aten import Array
     from onnxfix.verify.compare import OutputProof
@@ -151,6 +150,7 @@ def region_difference(
     exact: bool = False,
     by_reference: bool = False,
     seed: int = 0,
+    others: Mapping[str, np.dtype[Any]] | None = None,
 ) -> OutputProof | None:
     """The first changed value of `after` that differs where its region reads `before`'s own values.
 
@@ -167,6 +167,7 @@ def region_difference(
         exact: ask for equal values.
         by_reference: compute both by onnx.reference.
         seed: of the rounding noise.
+        others: the element types of `after` for inputs and outputs that have another there; such outputs are passed over.
 
     Returns:
         Its comparison, or None where every region agrees, or nothing is changed.
@@ -176,7 +177,8 @@ def region_difference(
     """
     made = {name for node in before.graph.node for name in node.output if name}
     common = made & {name for node in after.graph.node for name in node.output if name}
-    wanted = changed_values(before, after, _describer(before, base_dir))
+    others = others or {}
+    wanted = [name for name in changed_values(before, after, _describer(before, base_dir)) if name not in others]
 
     def runner(model: onnx.ModelProto, folder: Path | None) -> Runner:
         found = Runner(model, folder)
@@ -189,15 +191,16 @@ def region_difference(
         ends = [region_of(model, names, common) for model in (before, after)]
         stored = [name for name in dict.fromkeys((*names, *ends[0][1], *ends[1][1])) if name in made]
         values: dict[str, Any] = {**feeds, **runner(with_outputs(before, stored), base_dir).run(feeds)}
+        ours = {name: value.astype(others[name]) if name in others else value for name, value in values.items()}
         if any(not isinstance(values[name], np.ndarray) for name in stored):
             continue  # sequences are compared as outputs only
         expected = {name: values[name] for name in names}
         old, new = (
-            Region(*end, names, model, values, runner, folder)
-            for end, model, folder in zip(ends, (before, after), (base_dir, after_base_dir), strict=True)
+            Region(*end, names, model, given, runner, folder)
+            for end, model, given, folder in zip(ends, (before, after), (values, ours), (base_dir, after_base_dir), strict=True)
         )
         try:
-            got = new.run(values)
+            got = new.run(ours)
         except CannotRunError as error:
             return failure(names[0], f"the changed nodes do not run on the first model's values: {one_line(error)}")
         results = {name: compare(name, expected[name], got[name], exact=exact) for name in names}

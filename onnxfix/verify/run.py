@@ -245,7 +245,7 @@ class _Staged:
         model = onnx.ModelProto(ir_version=max(source.ir_version, _FIRST_IR_OF_FREE_INITIALIZERS))
         model.functions.extend(source.functions)
         # onnxruntime refuses version 0 of the ATen domain, and no node of a stage is in it.
-        model.opset_import.extend(o for o in source.opset_import if o.domain not in aten.DOMAINS)
+        model.opset_import.extend(o for o in source.opset_import if o.domain not in aten.FOREIGN)
         graph = model.graph
         graph.name = source.graph.name or "stage"
         graph.node.extend(stage.nodes)

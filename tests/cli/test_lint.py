@@ -282,3 +282,9 @@ def test_names_in_a_model_cannot_drive_the_terminal(run: Any, models: Path, fake
     result = run("--color", "always", "lint", "-t", "trt5.1", "bad.onnx")
     assert "\x1b[2J" not in result.out
     assert "\\x1b[2Jclear\\nnewline\\u202e" in result.out
+
+
+def test_a_major_version_says_which_release_it_stands_for(run: Any, models: Path) -> None:
+    done = run("lint", "-t", "trt5", "good.onnx")
+    assert done.code == 0
+    assert done.err == "trt5 stands for trt5.1, its newest release\n"

@@ -17,6 +17,7 @@ from onnxfix.model.view import ModelView
 from onnxfix.results import RepairReport
 from onnxfix.rewrites import opset_move
 from onnxfix.rewrites._edit import EditLog, apply_changes, copy_model
+from onnxfix.rewrites._passes import Edit, Request
 from onnxfix.rewrites._region import Decline, Names, Region
 from onnxfix.rewrites.catalogue import REWRITES, Applicability
 from onnxfix.targets import find_target
@@ -83,6 +84,17 @@ def ask(model: onnx.ModelProto, name: str, *, node: str = "node", target: str = 
     changes = answer if isinstance(answer, list) else [answer if answer is not None else region.change()]
     result = copy_model(model)
     apply_changes(result, [(change, "TEST") for change in changes], EditLog())
+    check(result)
+    return result
+
+
+def run_pass(model: onnx.ModelProto, name: str, *values: str, target: str = "trt5.1") -> onnx.ModelProto:
+    """The model after the pass `name` over it, asked for because of `values`; AssertionError with the reason where it declines."""
+    module = importlib.import_module(f"onnxfix.rewrites.{name}")
+    request = Request(Facts(ModelView(model)), values, "TEST", (find_target(target),))
+    result = copy_model(model)
+    answer = module.check(request) or module.run(result, request, Edit(Names(model), EditLog(), "TEST"))
+    assert answer is None, f"{name} declines: {answer}"
     check(result)
     return result
 

@@ -12,7 +12,7 @@ from onnxfix.checks import find_check
 from onnxfix.checks._registry import _CHECKS
 from onnxfix.rewrites.catalogue import REWRITES
 from onnxfix.rules.rule import FAMILIES, all_rules, rule_codes
-from onnxfix.targets import Limit, OpSupport, all_targets, op_support, recorded_operators
+from onnxfix.targets import Limit, OpSupport, all_targets, builds, op_support, recorded_operators
 from onnxfix.targets._files import rules_dir
 
 ROOT = Path(__file__).parents[2]
@@ -73,7 +73,7 @@ class TestRules:
         named = {limit.rule for _, limit in limits()} | {rule.code for rule in RULES if rule.check}
         engine = "".join((ROOT / "onnxfix" / file).read_text() for file in ("rules/engine.py", "asking.py"))
         made = set(re.findall(r'"(OFX\d{3})"', engine))
-        assert set(rule_codes()) == named | made
+        assert set(rule_codes()) == named | made | {builds.RULE}
 
 
 class TestRewrites:
@@ -111,6 +111,7 @@ class TestRecords:
 
     def test_every_check_that_a_limit_names_exists_and_every_check_is_named(self) -> None:
         used = {limit.check for _, limit in limits() if limit.check}
+        used |= {entry.limit.check for entries in builds._limits().values() for entry in entries if entry.limit.check}
         for name in used:
             find_check(name)
         assert set(_CHECKS) == used | {rule.check for rule in RULES if rule.check}

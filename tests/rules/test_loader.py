@@ -139,7 +139,7 @@ class TestRecords:
         [
             ("evidence", "evidense", "support 1: key 'evidence' is missing"),
             ('ref = "somewhere"', 'ref = "x", page = 3', "support 1.evidence: unknown key 'page'"),
-            ('kind = "importer"', 'kind = "rumour"', "support 1.evidence: kind = 'rumour' is none of parser, importer"),
+            ('kind = "importer"', 'kind = "rumour"', "support 1.evidence: kind = 'rumour' is none of parser, builder, importer"),
             ('status = "yes"', 'status = "maybe"', "support 1: status = 'maybe' is none of yes, no, plugin"),
             ('status = "yes"', 'status = "yes"\nlimit = []', "support 1: unknown key 'limit'; did you mean 'limits'?"),
             ('targets = ["trt5.1"]', 'targets = ["trt51"]', "unknown target 'trt51'"),

@@ -3,7 +3,7 @@
 import pytest
 
 from onnxfix.errors import UsageError
-from onnxfix.targets import all_targets, find_target, find_targets, first_accepting, op_support, resolve
+from onnxfix.targets import all_targets, find_target, find_targets, first_accepting, neighbours, op_support, resolve
 
 
 def ids(expression: str) -> list[str]:
@@ -129,3 +129,10 @@ def test_an_implicit_batch_belongs_to_old_releases_alone() -> None:
     """The last parser without explicit batch is that of 6.0."""
     assert find_target("trt5.1").implicit_batch
     assert all(target.position < find_target("trt7.1").position for target in all_targets() if target.implicit_batch)
+
+
+def test_the_nearest_releases_with_a_record_are_the_neighbours() -> None:
+    assert op_support("", "Affine", find_target("trt10.5")) is None
+    known = [(other.id, support.status) for other, support in neighbours("", "Affine", find_target("trt10.5"))]
+    assert known == [("trt10.1", "no")]
+    assert neighbours("", "NoSuchOperator", find_target("trt10.5")) == ()

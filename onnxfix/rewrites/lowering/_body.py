@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import onnx
 import onnx.inliner
 
 from onnxfix.rewrites._region import Change, Decline, Region
-from onnxfix.rewrites.lowering._general import schema_at
+from onnxfix.rewrites.lowering._general import means_the_same, schema_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+# The body becomes a model-local function for a moment; onnx.inliner's own way to schemas wants a type for inputs that are left out.
+_DOMAIN = "onnxfix.body"
 
 
 @cache
@@ -29,35 +32,30 @@ def expand(region: Region, low: int) -> Change | Decline:
     proto, facts = region.proto, region.facts
     if not has_body(proto.op_type, region.opset):
         return Decline("")
-    inputs = []
-    for name in dict.fromkeys(proto.input):
-        if not name:
-            continue
-        dtype, shape = facts.dtype(name), facts.shape(name)
-        if not dtype:
-            return Decline("the function body depends on element types that are not known")
-        dims = None if shape is None else [int(dim) if isinstance(dim, int) else None for dim in shape]
-        inputs.append(onnx.helper.make_tensor_value_info(name, dtype, dims))
-    outputs = [onnx.helper.make_tensor_value_info(name, facts.dtype(name) or 1, None) for name in proto.output if name]
+    function = _function(region)
+    if isinstance(function, Decline):
+        return function
+    names = [name for name in dict.fromkeys((*proto.input, *proto.output)) if name]
+    values = {name: onnx.helper.make_tensor_value_info(name, facts.dtype(name) or 1, None) for name in names}
+    inputs = [values[name] for name in dict.fromkeys(proto.input) if name]
     call = onnx.NodeProto()
     call.CopyFrom(proto)
+    call.domain = function.domain = _DOMAIN
     schema = schema_at(proto.op_type, region.opset)
     assert schema is not None
     given = {attribute.name for attribute in proto.attribute}
     # the inliner drops what refers to an attribute that the node leaves out
     call.attribute.extend(known.default_value for name, known in schema.attributes.items() if name not in given and _set(known))
-    graph = onnx.helper.make_graph([call], "body", inputs, outputs)
-    imports = [onnx.helper.make_opsetid("", region.opset)]
-    model = onnx.helper.make_model(graph, opset_imports=imports, ir_version=10)
+    graph = onnx.helper.make_graph([call], "body", inputs, [values[name] for name in proto.output if name])
+    imports = [*function.opset_import, onnx.helper.make_opsetid(_DOMAIN, 1)]
+    model = onnx.helper.make_model(graph, opset_imports=imports, ir_version=10, functions=[function])
     try:
-        flat = onnx.inliner.inline_selected_functions(model, [("", proto.op_type)], exclude=False, inline_schema_functions=True)
+        flat = onnx.inliner.inline_local_functions(model)
     except Exception as error:  # the inliner raises its own errors from C++
         return Decline(f"the function body cannot be inlined: {(str(error).splitlines() or [''])[0]}")
     nodes = list(flat.graph.node)
     if any(node.op_type == proto.op_type and not node.domain for node in nodes):
         return Decline("")
-    if any(item.version != region.opset for item in flat.opset_import if not item.domain):
-        return Decline("the function body is of another opset")
     kept = {*proto.input, *proto.output}
     renamed: dict[str, str] = {}
     for name in _made(nodes):
@@ -72,6 +70,37 @@ def expand(region: Region, low: int) -> Change | Decline:
     if last is not None:
         last.name = proto.name
     return Change(region.scope, region.index, nodes)
+
+
+def _function(region: Region) -> onnx.FunctionProto | Decline:
+    """The body for the element types of the node's inputs, of an opset in which its operators are those of the model's own."""
+    proto, facts = region.proto, region.facts
+    schema: Any = schema_at(proto.op_type, region.opset)
+    function = onnx.FunctionProto()
+    if schema.has_function:
+        function.ParseFromString(schema.function_body.SerializeToString())
+    else:
+        types = []
+        for name in proto.input:
+            kind = onnx.TypeProto()
+            if name:
+                shape = facts.shape(name)
+                if not facts.dtype(name):
+                    return Decline("the function body depends on element types that are not known")
+                dims = None if shape is None else [int(dim) if isinstance(dim, int) else None for dim in shape]
+                kind = onnx.helper.make_tensor_type_proto(facts.dtype(name), dims)
+            types.append(kind.SerializeToString())
+        try:
+            function.ParseFromString(schema.get_context_dependent_function(proto.SerializeToString(), types))
+        except Exception as error:  # from C++
+            return Decline(f"there is no function body for it: {(str(error).splitlines() or [''])[0]}")
+    if not function.node:
+        return Decline("")
+    version = next((item.version for item in function.opset_import if not item.domain), region.opset)
+    for node in function.node:
+        if not node.domain and not means_the_same(node, version, region.opset):
+            return Decline(f"{node.op_type} in the function body is of opset {version}")
+    return function
 
 
 def _set(known: onnx.defs.OpSchema.Attribute) -> bool:

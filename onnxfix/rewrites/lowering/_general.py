@@ -47,6 +47,18 @@ def is_same(op: str, high: int, low: int) -> bool:
     return new is not None and old is not None and new.since_version == old.since_version
 
 
+def means_the_same(node: onnx.NodeProto, low: int, high: int) -> bool:
+    """True where a node that is right in opset `low` is so in the newer `high`, and nothing about it changed."""
+    if is_same(node.op_type, low, high):
+        return True
+    old, new = schema_at(node.op_type, low), schema_at(node.op_type, high)
+    if old is None or new is None:
+        return False
+    legal = all(attribute.name in new.attributes for attribute in node.attribute) and len(node.input) >= new.min_input
+    crossed = any(old.since_version < version <= new.since_version for version in CHANGED_MEANING.get(node.op_type, ()))
+    return legal and not crossed
+
+
 def lower(region: Region, low: int) -> Decline | None:
     """Check, and edit where a default must be dropped or an axis counted from the front."""
     op = region.proto.op_type

@@ -1,0 +1,133 @@
+"""Doubles as floats inside; with consent inputs and outputs in another type: proven, said plainly, never without being asked."""
+
+import numpy as np
+import onnx
+import pytest
+
+from .harness import applied, ops, parse, repair, run, run_pass
+
+T = onnx.TensorProto
+
+
+def types(model: onnx.ModelProto) -> dict[str, int]:
+    return {value.name: value.type.tensor_type.elem_type for value in (*model.graph.input, *model.graph.output)}
+
+
+DOUBLE_INSIDE = """
+<ir_version: 8, opset_import: ["" : 13]>
+g (float[2,3] x) => (float[2,3] y) <double[3] k = {%s, 2, 3}> {
+  d = Cast <to = 11> (x)
+  c = Constant <value = double[1] {0.1}> ()
+  p = Mul (d, k)
+  q = Add (p, c)
+  s = Sqrt (q)
+  y = Cast <to = 1> (s)
+}
+"""
+
+
+def test_what_is_double_inside_is_computed_with_float() -> None:
+    model = parse(DOUBLE_INSIDE % "0.5")
+    report, result = repair(model, "trt7.1")
+    assert report.status == "repaired"
+    assert applied(report) == ["double_to_float"]
+    assert report.applied[0].applicability == "equivalent"
+    assert result is not None
+    assert "Cast" not in ops(result)
+    assert {tensor.data_type for tensor in result.graph.initializer} == {T.FLOAT}
+    x = np.abs(np.random.default_rng(0).standard_normal((2, 3))).astype(np.float32)
+    np.testing.assert_allclose(run(result, {"x": x})["y"], run(model, {"x": x})["y"], rtol=1e-6)
+
+
+def test_not_where_only_exact_rewrites_are_allowed() -> None:
+    report, result = repair(parse(DOUBLE_INSIDE % "0.5"), "trt7.1", allow="exact")
+    assert result is None
+    assert "it is equivalent" in {item.reason for item in report.declined}
+
+
+@pytest.mark.parametrize(("value", "reason"), [("1e300", "beyond FLOAT"), ("16777217", "a whole number that FLOAT rounds")])
+def test_a_constant_that_float_cannot_hold_is_named(value: str, reason: str) -> None:
+    report, result = repair(parse(DOUBLE_INSIDE % value), "trt7.1")
+    assert result is None
+    assert any(reason in item.reason and "constant k" in item.reason for item in report.declined)
+
+
+def test_doubles_in_the_branches_of_an_if_too() -> None:
+    model = parse("""
+    <ir_version: 8, opset_import: ["" : 13]>
+    g (float[3] x, bool c) => (float[3] y) <double[3] k = {1, 2, 3}> {
+      d = Cast <to = 11> (x)
+      e = If (c) <
+        then_branch = t () => (double[3] p) <double[1] w = {0.25}> { p = Mul (d, w) },
+        else_branch = f () => (double[3] r) { r = Add (d, k) }
+      >
+      y = Cast <to = 1> (e)
+    }
+    """)
+    result = run_pass(model, "double_to_float", "d", target="trt7.1")
+    for c in (True, False):
+        feeds = {"x": np.array([1, 2, 3], np.float32), "c": np.array(c)}
+        np.testing.assert_allclose(run(result, feeds)["y"], run(model, feeds)["y"], rtol=1e-6)
+
+
+DOUBLE_OUTSIDE = """
+<ir_version: 8, opset_import: ["" : 13]>
+g (double[2,3] x) => (double[2,3] y) <double[3] k = {0.5, 2, 3}> { p = Mul (x, k)  y = Neg (p) }
+"""
+
+
+def test_an_input_of_doubles_needs_consent_and_the_report_says_what_changes() -> None:
+    model = parse(DOUBLE_OUTSIDE)
+    report, result = repair(model, "trt7.1")
+    assert result is None
+    assert {item.consent for item in report.declined} >= {"OFX202", "OFX205"}
+    report, result = repair(model, "trt7.1", consent=frozenset({"OFX202", "OFX205"}))
+    assert report.status == "repaired"
+    assert result is not None
+    assert types(result) == {"x": T.FLOAT, "y": T.FLOAT}
+    assert report.fidelity is not None
+    assert set(report.fidelity.interface_changes) == {"input x is FLOAT now, was DOUBLE", "output y is FLOAT now, was DOUBLE"}
+    assert report.proof is not None
+    assert report.proof.passed
+    assert {output.name for output in report.proof.outputs} == {"y"}
+
+
+def test_half_of_the_consent_is_not_enough() -> None:
+    report, result = repair(parse(DOUBLE_OUTSIDE), "trt7.1", consent=frozenset({"OFX202"}))
+    assert result is None
+    assert any("--allow OFX205" in item.reason or item.consent == "OFX205" for item in report.declined)
+
+
+@pytest.mark.parametrize("kind", ["uint8", "int64", "bool"])
+def test_what_only_casts_to_float_read_is_given_as_floats(kind: str) -> None:
+    model = parse(f"""
+    <ir_version: 4, opset_import: ["" : 9]>
+    g ({kind}[n,3,4,4] x) => (float[n,3,4,4] y) {{
+      t = Transpose <perm = [0, 1, 3, 2]> (x)
+      f = Cast <to = 1> (t)
+      g2 = Cast <to = 1> (x)
+      s = Relu (f)
+      y = Add (s, g2)
+    }}
+    """)
+    report, result = repair(model, "trt5.1", consent=frozenset({"OFX202"}))
+    assert report.status == "repaired"
+    assert result is not None
+    assert types(result)["x"] == T.FLOAT
+    assert "Cast" not in ops(result)
+    assert report.proof is not None
+    assert report.proof.exact
+
+
+def test_indices_are_given_as_int32() -> None:
+    model = parse("""
+    <ir_version: 4, opset_import: ["" : 9]>
+    g (int64[1,2] i) => (float[4] y) <float[5,4] t = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20}> {
+      j = Squeeze <axes = [0]> (i)
+      e = Gather (t, j)
+      y = ReduceMean <axes = [0], keepdims = 0> (e)
+    }
+    """)
+    result = run_pass(model, "interface_type", "i")
+    assert types(result)["i"] == T.INT32
+    assert "Cast" not in ops(result)
