@@ -79,7 +79,7 @@ class Facts:
         return self._scopes[scope.path]
 
     def without(self, names: frozenset[str]) -> Facts:
-        """What a reader computes that does not read the attributes and inputs `names`; these facts where no node has one of them."""
+        """What a reader computes that does not read attributes and inputs `names`; these facts where no node has one of them."""
         unread = names & self._read
         if not unread:
             return self

@@ -223,8 +223,18 @@ class _Linter:
             )
 
     def _unrecorded(self, node: Node) -> Finding:
-from onnxfix.targets import first_accepting, neighbours, op_support, unrecorded_status
-from onnxfix.targets.builds import build_limits
+        status = unrecorded_status(node.domain, node.op_type, self.target)
+        if status != "unknown":
+            plugin = " and no plugin of that name comes with it" if self.target.unregistered == "plugin" else ""
+            message = self.target.unregistered_message.replace("{op}", node.op_type)
+            code = "OFX103" if status == "plugin" else "OFX101"
+            return self._make(code, node, f"has no importer in {self.target.id}{plugin}", message=message)
+        words = {"yes": "takes it", "no": "does not take it", "plugin": "takes it with a plugin of that name"}
+        known = neighbours(node.domain, node.op_type, self.target)
+        others = "; ".join(f"{other.id} {words[support.status]}" for other, support in known)
+        return self._make(
+            "OFX005", node, f"has no record for {self.target.id}" + (f": {others}" if others else ", so nobody knows"), unknown=True
+        )
 
     def _refused_text(self, node: Node, support: OpSupport) -> str:
         if support.status == "plugin":
