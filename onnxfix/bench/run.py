@@ -237,8 +237,9 @@ def _on_tensorrt(paths: Sequence[Path], options: BenchOptions, say: Callable[[st
     from importlib import import_module
 
     from onnxfix.bench.cuda import Cuda, runtime
-    from onnxfix.bench.tensorrt import HEADLINE
+    from onnxfix.bench.tensorrt import HEADLINE, RunError
     from onnxfix.engines.choice import choose
+    from onnxfix.engines.fault import fault_of_outputs, fault_of_run
     from onnxfix.engines.tool import gpu_present
 
     if not gpu_present():
@@ -264,12 +265,15 @@ def _on_tensorrt(paths: Sequence[Path], options: BenchOptions, say: Callable[[st
                     stack.callback(one.runners[-1].close)
             except (MissingToolError, UsageError):
                 raise
+            except RunError as error:
+                left_out[name] = f"{error}; {fault_of_run(tool.name)}"
+                continue
             except OnnxfixError as error:
                 left_out[name] = str(error)
                 continue
             right, one.check = _checked(one.runners, expected, precision)
             if not right:
-                left_out[name] = one.check
+                left_out[name] = f"{one.check}; {fault_of_outputs(precision, tool.name)}"
                 continue
             if options.layers:
                 one.layers = one.runners[0].profile()

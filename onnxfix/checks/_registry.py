@@ -44,6 +44,7 @@ _FAMILIES = (
     "attributes",
     "batch_axis",
     "build",
+    "control_flow",
     "conv",
     "elementwise",
     "full_dims",
@@ -52,9 +53,12 @@ _FAMILIES = (
     "pad",
     "pool",
     "quantization",
+    "recurrent",
+    "reduce",
     "resize",
     "shapes",
     "slice",
+    "split",
 )
 
 

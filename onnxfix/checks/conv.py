@@ -57,6 +57,19 @@ def symmetric_depth(context: Context) -> Problem | None:
     return Problem(f"pads {list(pads[:3])} in front and {after} behind, beside the output padding; over depth both must be equal")
 
 
+@check("conv.end_padding_lost")
+def end_padding_lost(context: Context) -> Problem | None:
+    """Where output_padding is given, branch 6.0 sets the padding at the end to 0 (`end_padding.d[i] -= end_padding.d[i]`)."""
+    node = context.node
+    extra = node.attr("output_padding")
+    if extra is None or node.attr("output_shape") is not None or node.attr("auto_pad", "NOTSET") != "NOTSET":
+        return None
+    ends = node.attr("pads", (0,) * 2 * len(extra))[len(extra) :]
+    if tuple(ends) == tuple(extra):
+        return None
+    return Problem(f"with output_padding={list(extra)} is computed without its padding at the end, {list(ends)}")
+
+
 @check("conv.one_dimension_weights")
 def one_dimension_weights(context: Context) -> Problem | None:
     """Data of rank 3 is widened to rank 4, run-time weights are not.

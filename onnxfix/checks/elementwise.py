@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from onnxfix.checks._registry import Context, Problem, check
 from onnxfix.checks.parser_values import Kind, conformable
+from onnxfix.model.dims import Poly
 
 
 @check("elementwise.implicit_batch")
@@ -56,6 +57,25 @@ def no_integers(context: Context) -> Problem | None:
         if context.facts.dtype_name(name) in ("INT32", "INT64"):
             return Problem(f"takes no {context.facts.dtype_name(name)} data", (slot,))
     return None
+
+
+@check("elementwise.slope")
+def slope(context: Context) -> Problem | None:
+    """The slope of PRelu can be broadcast to the data, axis by axis from the back, which ONNX wants as well.
+
+    Source: TensorRT-RTX 1.4 to 1.7 (`slope tensor must be unidirectional broadcastable to input tensor`);
+    NVIDIA/TensorRT#310 for 7.0.
+    """
+    data, given = context.facts.shape(context.node.input(0)), context.facts.shape(context.node.input(1))
+    if data is None or given is None:
+        return None
+    fits = len(given) <= len(data) and all(
+        one == 1 or one == other or isinstance(one, Poly) or isinstance(other, Poly)
+        for one, other in zip(reversed(given), reversed(data), strict=False)
+    )
+    if fits:
+        return None
+    return Problem(f"has a slope of shape {list(given)}, which cannot be broadcast to {list(data)}", (1,))
 
 
 @check("elementwise.log_of_exp")

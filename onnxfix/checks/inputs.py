@@ -16,6 +16,8 @@ _BY_AXIS = frozenset((
 ))
 # fmt: on
 
+_FLOATS = ("FLOAT", "FLOAT16", "BFLOAT16", "DOUBLE")
+
 
 @check("inputs.at_most")
 def at_most(context: Context) -> Problem | None:
@@ -72,6 +74,37 @@ def elements(context: Context) -> Problem | None:
         if name and context.facts.is_constant(name) and 0 in (context.facts.shape(name) or ()):
             return Problem(f"reads a constant without elements as {input_label(context.node, slot)}", (slot,))
     return None
+
+
+@check("inputs.float_graph_input")
+def float_graph_input(context: Context) -> Problem | None:
+    """None of the inputs `slots`, which shape the output, may be computed from a graph input of floating point.
+
+    They do not count where input `unless` is given.
+    """
+    node = context.node
+    if "unless" in context.args and node.input(int(context.args["unless"])):
+        return None
+    for slot in context.args["slots"]:
+        source = _float_source(context, node.input(slot)) if node.input(slot) else ""
+        if source:
+            return Problem(f"takes its {input_label(node, slot)} from graph input {source!r} of floating point", (slot,))
+    return None
+
+
+def _float_source(context: Context, name: str) -> str:
+    """The first graph input of floating point from which `name` is computed without leaving floating point, else nothing."""
+    scope, todo, seen = context.node.scope, [name], set()
+    while todo:
+        value = todo.pop()
+        if value in seen or context.facts.dtype_name(value) not in _FLOATS or context.facts.is_constant(value):
+            continue
+        seen.add(value)
+        if value in scope.inputs and scope.parent is None:
+            return value
+        maker = scope.producers.get(value)
+        todo.extend(maker.inputs if maker is not None else ())
+    return ""
 
 
 def without_dims(context: Context) -> Problem | None:

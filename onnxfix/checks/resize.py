@@ -126,15 +126,12 @@ def coordinates(context: Context) -> Problem | None:
     )
 
 
-@check("resize.linear_not_asymmetric")
-def linear_not_asymmetric(context: Context) -> Problem | None:
-    """Linear interpolation by asymmetric coordinates is computed with those of align_corners.
-
-    Source: onnx-tensorrt tag release/7.1, builtin_op_importers.cpp, Resize.
-    """
+@check("resize.asymmetric_linear")
+def asymmetric_linear(context: Context) -> Problem | None:
+    """Linear interpolation from asymmetric coordinates, the only ones before opset 11."""
     node = context.node
-    if (node.opset or 0) < 11 or attribute_or_default(node, "mode") != "linear":
+    if attribute_or_default(node, "mode") != "linear":
         return None
-    if attribute_or_default(node, "coordinate_transformation_mode") != "asymmetric":
+    if (node.opset or 0) >= 11 and attribute_or_default(node, "coordinate_transformation_mode") != "asymmetric":
         return None
-    return Problem("is interpolated by the coordinates of align_corners instead of asymmetric ones")
+    return Problem("interpolates linearly from asymmetric coordinates", (0,))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from onnxfix.checks._registry import Context, Problem, check
 from onnxfix.checks.limits import attribute_or_default
-from onnxfix.checks.parser_values import Kind
+from onnxfix.checks.parser_values import MAX_RANK, Kind
 from onnxfix.model.dims import Poly
 
 
@@ -84,6 +84,58 @@ def axis_inside(context: Context) -> Problem | None:
     return Problem(f"with axis={value} names no axis of data of rank {rank}", (0,))
 
 
+@check("shapes.squashed")
+def squashed(context: Context) -> Problem | None:
+    """Data of rank 3 to 5, or at most one dimension that the network does not know: other ranks are reshaped to 4 axes.
+
+    Source: onnx-tensorrt 7.0 to 7.2.1, onnx2trt_utils.cpp, scaleHelper.
+    """
+    name = context.node.input(0)
+    shape = context.facts.shape(name)
+    if shape is None or 3 <= len(shape) <= 5:
+        return None
+    unknown = len(shape) if _reshaped_by_tensor(context, name) else sum(isinstance(dim, Poly) for dim in shape)
+    if unknown < 2:
+        return None
+    return Problem(f"takes data of rank {len(shape)} only where at most one dimension is unknown; here {unknown} are", (0,))
+
+
+def _reshaped_by_tensor(context: Context, name: str) -> bool:
+    """Whether a Reshape made the value whose shape is no weights: the network then knows none of its dimensions."""
+    maker = context.node.scope.producers.get(name)
+    while maker is not None and maker.op_type in ("Relu", "Identity", "Dropout", "Sigmoid", "Tanh", "LeakyRelu"):
+        maker = maker.scope.producers.get(maker.input(0))
+    return maker is not None and maker.op_type == "Reshape" and context.values.kind(maker.input(1)) is not Kind.WEIGHTS
+
+
+@check("shapes.softmax_of_13")
+def softmax_of_13(context: Context) -> Problem | None:
+    """From opset 13 softmax normalises over one axis, -1 by default; the importer goes on flattening from `axis` on, 1 by default.
+
+    Source: onnx-tensorrt 6.0-full-dims to tag release/7.2.1, builtin_op_importers.cpp, Softmax and LogSoftmax.
+    """
+    node = context.node
+    shape = context.facts.shape(node.input(0))
+    if shape is None or (node.opset or 0) < 13 or len(shape) < 2:
+        return None
+    meant, read = node.attr("axis", -1) % len(shape), node.attr("axis", 1) % len(shape)
+    others = [dim for axis, dim in enumerate(shape) if axis >= read and axis != meant]
+    if read <= meant and all(dim == 1 for dim in others):
+        return None
+    return Problem(f"over axis {meant} normalises over all axes from {read} on", (0,))
+
+
+@check("shapes.empty_result")
+def empty_result(context: Context) -> Problem | None:
+    """The result has at least one element; shapes, which are integers of one axis, do not count."""
+    if context.facts.rank(context.node.outputs[0]) == 1 and context.facts.dtype_name(context.node.input(0)) in ("INT32", "INT64"):
+        return None
+    shape = context.facts.shape(context.node.outputs[0])
+    if shape is None or not any(not isinstance(dim, Poly) and dim == 0 for dim in shape):
+        return None
+    return Problem(f"gives a tensor without elements, of shape {[str(dim) for dim in shape]}", (0,))
+
+
 @check("shapes.matmul_as_fully_connected")
 def matmul_as_fully_connected(context: Context) -> Problem | None:
     """Tensors of rank 3 and more are multiplied; everything else must be one sample times a matrix of weights.
@@ -136,6 +188,21 @@ def matmul_vector(context: Context) -> Problem | None:
     if first != 1 or second is None or second < 3:
         return None
     return Problem(f"of a vector takes B of rank 1 or 2 only; here it is {second}", (1,), "reshape changes volume")
+
+
+@check("shapes.at_most_eight")
+def at_most_eight(context: Context) -> Problem | None:
+    """A constant new shape has at most 8 entries, which is all that a tensor can have; without the batch where it is implicit.
+
+    Source: TensorRT-RTX 1.4 to 1.7 (`Number of dimensions (10) is not in the valid range`); apache/mxnet#20258.
+    """
+    name = context.node.input(1)
+    length = context.facts.shape(name) if name and context.values.kind(name) is Kind.WEIGHTS else None
+    if not length or isinstance(length[0], Poly) or length[0] - context.target.implicit_batch <= MAX_RANK:
+        return None
+    if context.facts.is_constant(context.node.input(0)):
+        return None
+    return Problem(f"gives {length[0]} axes; a tensor has at most {MAX_RANK}", (1,))
 
 
 @check("shapes.split_evenly")

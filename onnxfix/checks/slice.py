@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from onnxfix.checks._registry import Context, Problem, check
+from onnxfix.model.dims import Poly
 
 
 @check("slice.steps_given")
@@ -21,6 +22,49 @@ def steps_given(context: Context) -> Problem | None:
         (1,),
         f"Assertion failed: length == nbValues: Slice steps length {rank} does not equal starts length {starts[0]}.",
     )
+
+
+@check("slice.foreign_axis")
+def foreign_axis(context: Context) -> Problem | None:
+    """The bounds of entry i are held against axis i of the data, not against the axis that the entry names.
+
+    Source: onnx-tensorrt branch 6.0, builtin_op_importers.cpp, Slice (`dims.d[i]`).
+    """
+    node = context.node
+    dims = context.values.dims(node.input(0))
+    starts, ends, axes, steps = (_entries(context, slot, name) for slot, name in enumerate(("starts", "ends", "axes", "steps"), 1))
+    if dims is None or starts is None or ends is None or axes is None or any(isinstance(dim, Poly) for dim in dims):
+        return None
+    sizes = [int(dim) for dim in dims]  # type: ignore[arg-type]
+    for entry, (start, end, axis) in enumerate(zip(starts, ends, axes, strict=False)):
+        place = axis + len(sizes) if axis < 0 else axis - 1
+        step = steps[entry] if steps is not None and entry < len(steps) else 1
+        if not 0 <= place < len(sizes) or entry >= len(sizes) or not step:
+            continue
+        if _read(start, end, step, sizes[entry], sizes[place]) != _read(start, end, step, sizes[place], sizes[place]):
+            return Problem(
+                f"cuts axis {axis} of {sizes[place]} by bounds that are held against the {sizes[entry]} of axis {entry + 1}",
+                (0,),
+            )
+    return None
+
+
+def _read(start: int, end: int, step: int, held_against: int, size: int) -> tuple[int, int]:
+    """First element and their number, as the importer computes them."""
+    if start == 0 and end >= held_against and step == 1:
+        return 0, size
+    first = max(held_against + start, 0) if start < 0 else min(start, held_against - 1)
+    behind = max(held_against + end, -1) if end < 0 else min(end, held_against)
+    return first, max(-((first - behind) // step), 0)
+
+
+def _entries(context: Context, slot: int, name: str) -> list[int] | None:
+    node = context.node
+    given = node.attr(name)
+    if given is None and node.input(slot):
+        numbers = context.facts.numbers(node.input(slot))
+        given = None if numbers is None else numbers.ravel()
+    return None if given is None else [int(item) for item in given]
 
 
 @check("slice.lengths")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import shlex
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from onnxfix.cli._building import build_options, build_step, device_line, frozen_and_ranges, options_of
+from onnxfix.cli._building import build_options, build_step, device_line, fault_lines, frozen_and_ranges, options_of
 from onnxfix.cli._files import failed, open_or_skip
 from onnxfix.cli._options import NAME
 from onnxfix.cli._settings import NO_TARGET, chosen_rules, chosen_targets
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from onnxfix.cli._state import State
     from onnxfix.engines import BuildOptions
+    from onnxfix.engines.fault import Fault
     from onnxfix.model.load import LoadedModel
     from onnxfix.results import RepairReport
     from onnxfix.targets import Target
@@ -205,7 +207,31 @@ def _repair(
     journey.say("repair", f"{report.status}; {outcome}")
     if journey.show:
         journey.state.out().lines(repair_lines(report, View(), outcome=outcome))
+    fault = _fault(report)
+    journey.entry["fault"] = fault.as_json()
+    journey.say("fault", *fault_lines(fault))
     return (3 if report.status == "unproven" else 1), report, path
+
+
+def _fault(report: RepairReport) -> Fault:
+    """Whose fault it is that the model was not repaired."""
+    from onnxfix.engines.fault import Fault
+
+    model, target = shlex.quote(report.model.path), report.before[0].target
+    consents = list(dict.fromkeys((*report.faults, *(item.consent for item in report.declined if item.consent))))
+    if consents:
+        codes = ", ".join(consents)
+        why = f"it likely wrote something that was not meant ({codes})"
+        return Fault("repair", "exporter", why, (f"export with a newer version, or agree: --allow {consents[0]}",))
+    if report.status == "unproven" and (report.detail or report.other_inputs):
+        return Fault("numbers", "ONNX file", "the model runs nowhere, or not on the inputs that were made", ("pass --shape",))
+    if report.status == "unproven":
+        step = f"report it, with what `onnxfix reduce {model} -t {target} --until differs` leaves"
+        return Fault("numbers", "onnxfix", "a rewrite gives other numbers; nothing was written", (step,))
+    left = [finding for finding in report.after[0].findings if finding.severity == "error"]
+    what = left[0].location.op_type or left[0].code if left else "a node"
+    step = f"`onnxfix explain {left[0].code if left else 'OFX101'}`; export without it, or use a newer release"
+    return Fault("repair", "parser", f"{target} does not take {what}, and there is no rewrite for it", (step,))
 
 
 def _proof_words(report: RepairReport) -> str:

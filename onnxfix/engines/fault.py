@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from onnxfix.engines.result import BuildResult, BuildVerdict, ParseVerdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from onnxfix.engines.result import ParseResult
 
@@ -44,16 +44,40 @@ _SIGNS: tuple[tuple[str, str, str, str], ...] = (
         "`onnxfix env` says which releases do; use one of them",
     ),
     (
-        r"Could not find any implementation|no implementation|Error Code 10",
-        "builder",
-        "it found no kernel for a layer, of those that fit the workspace",
-        "build with a larger --workspace; then try a newer release",
+        r"contains HW-specific datatypes",
+        "options",
+        "one of the GPUs that it is to build for has no such data type",
+        "leave that GPU out of --sm: FP8 needs 89 or newer, FP4 120",
     ),
     (
-        r"optimization profile|kMIN|kOPT|kMAX|profile 0|shape tensor",
+        r"but is not (produced|consumed) by|Quantized constant",
+        "exporter",
+        "quantized data is made or read by an operator other than QuantizeLinear and DequantizeLinear",
+        "export with QuantizeLinear and DequantizeLinear nodes (nvidia-modelopt does), or without quantization",
+    ),
+    (
+        r"which is not an initializer",
+        "exporter",
+        "a parameter is computed, and the builder wants it stored",
+        "`onnxfix repair` folds what it can; else export it as a constant",
+    ),
+    (
+        r"reshape changes volume|out of bounds access|>= input rank|duplicate index value|reshape of empty tensor",
+        "options",
+        "an operator does not fit the shapes of the optimization profile, or the values that its shape inputs have in it",
+        "pass other --min-shape, --opt-shape and --max-shape; repair --shape freezes an input",
+    ),
+    (
+        r"optimization profile|kMIN|kOPT|kMAX",
         "options",
         "the shapes of the optimization profile do not fit the network",
         "pass other --min-shape, --opt-shape and --max-shape",
+    ),
+    (
+        r"Could not find any implementation|no implementation|has no runners|is_decomposable|Error Code 10",
+        "builder",
+        "it found no kernel for a layer, of those that fit the workspace",
+        "build with a larger --workspace; then leave the operator out of the engine, or try a newer release",
     ),
 )
 _NO_IMPORTER = re.compile(r"No importer registered|Plugin not found|not supported in TensorRT|UNSUPPORTED_NODE")
@@ -75,6 +99,9 @@ class Fault:
     whose: str
     why: str
     steps: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"at fault: {self.whose}: {self.why}; {self.steps[0]}"
 
     def as_json(self) -> dict[str, object]:
         """As reports have it."""
@@ -99,6 +126,22 @@ def fault_of(result: BuildResult | ParseResult, model: str) -> Fault | None:
         _, whose, why, step = sign
         return Fault("build", whose, why, (step, report) if whose == "builder" else (step,))
     return Fault("build", "builder", "it refuses a network that the parser made", ("try a newer release", report))
+
+
+def fault_of_outputs(precision: Collection[str], engine: str) -> Fault:
+    """The fault of an engine whose outputs are not onnxruntime's; `precision` are the types that it may compute in."""
+    coarse = sorted(set(precision) - {"fp32"})
+    if coarse:
+        options = " ".join(f"--{name}" for name in coarse)
+        return Fault("numbers", "precision", f"{', '.join(coarse)} moves the outputs too far", (f"build without {options}",))
+    report = f"report it, with the model, its inputs and both outputs: {_ISSUES[engine]}"
+    return Fault("numbers", "builder", "an engine in float32 has to give what onnxruntime gives", ("try a newer release", report))
+
+
+def fault_of_run(engine: str) -> Fault:
+    """The fault of an engine that was built and does not run."""
+    steps = ("build it on this machine, with this release", f"report it, with the model and the log: {_ISSUES[engine]}")
+    return Fault("run", "runtime", "the engine does not load or run here", steps)
 
 
 def _of_parser(parsed: ParseResult, model: str) -> Fault:

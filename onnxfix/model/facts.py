@@ -377,6 +377,10 @@ class ScopeFacts:
             return found
         return self._parent.value(name) if self._parent is not None else _NOTHING
 
+    def inner(self, scope: Scope) -> ScopeFacts:
+        """The facts of a subgraph."""
+        return self._facts.of(scope)
+
     def dtype(self, name: str) -> int:
         """The TensorProto.DataType, 0 where it is unknown."""
         return self.value(name).dtype

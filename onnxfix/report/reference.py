@@ -251,6 +251,7 @@ def facts(target: Target) -> dict[str, Any]:
         "max_opset": target.max_opset,
         "dynamic_inputs": target.dynamic_inputs,
         "lists_initializers": target.lists_initializers,
+        "int64": target.int64,
         "input_types": sorted(target.input_types),
         "output_types": sorted(target.output_types),
         "weight_types": sorted(target.weight_types) or "all",

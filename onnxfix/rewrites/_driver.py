@@ -285,7 +285,7 @@ class Driver:
         fixed = [finding for proposal in batch for finding in proposal.findings]
         retyped = any(proposal.info.name == "interface_type" for proposal in batch)
         reason = broken_gate(
-            state.model, model, state.findings, findings, fixed, batch[0].info.phase, self.level, state.shadowed, retyped=retyped
+            state.model, model, state.findings, findings, fixed, batch[0].info.phase, self.level, state.shadowed, retyped
         )
         if reason is None and batch[0].info.phase is Phase.EXPORTER_FAULTS:
             # what the file declares as its outputs tells whether the exporter meant it
@@ -314,7 +314,9 @@ class Driver:
             values = dict.fromkeys(name for finding in proposal.findings for name in _values_of(finding, None))
             code = proposal.findings[0].code
             module = importlib.import_module(f"onnxfix.rewrites.{proposal.info.name}")
-            answered: Decline | None = module.run(model, Request(facts, tuple(values), code, self.targets), Edit(names, log, code))
+            answered: Decline | None = module.run(
+                model, Request(facts, tuple(values), code, self.targets), Edit(ModelView(model), names, log, code)
+            )
             return answered
         return list_initializers(model, facts)
 

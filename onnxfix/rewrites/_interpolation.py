@@ -47,6 +47,7 @@ class Interpolation:
     nearest: str
     cubic_a: float
     exclude_outside: bool
+    antialias: bool
     axes: tuple[Axis, ...]
 
 
@@ -59,14 +60,11 @@ def interpolation_of(region: Region) -> Interpolation | Decline:
         return attrs[name].s.decode() if name in attrs else default
 
     old = proto.op_type == "Upsample" or region.opset <= 10
-    if "axes" in attrs or text("keep_aspect_ratio_policy", "stretch") != "stretch":
-        return Decline("only some axes are resized, or the aspect ratio is kept")
-    if "antialias" in attrs and attrs["antialias"].i:
-        return Decline("antialias is not covered")
     coordinates = "asymmetric" if old else text("coordinate_transformation_mode", "half_pixel")
-    if coordinates in ("tf_crop_and_resize", "half_pixel_symmetric"):
+    if coordinates == "tf_crop_and_resize":
         return Decline(f"coordinate mode {coordinates} is not covered")
-    axes = _axes(region, old)
+    policy = text("keep_aspect_ratio_policy", "stretch")
+    axes = _axes(region, old, list(attrs["axes"].ints) if "axes" in attrs else None, policy)
     if isinstance(axes, Decline):
         return axes
     mode = text("mode", "nearest")
@@ -79,11 +77,12 @@ def interpolation_of(region: Region) -> Interpolation | Decline:
         nearest="floor" if old else text("nearest_mode", "round_prefer_floor"),
         cubic_a=attrs["cubic_coeff_a"].f if "cubic_coeff_a" in attrs else -0.75,
         exclude_outside=bool("exclude_outside" in attrs and attrs["exclude_outside"].i),
+        antialias=bool("antialias" in attrs and attrs["antialias"].i),
         axes=axes,
     )
 
 
-def _axes(region: Region, old: bool) -> tuple[Axis, ...] | Decline:
+def _axes(region: Region, old: bool, some: list[int] | None, policy: str) -> tuple[Axis, ...] | Decline:
     proto, facts = region.proto, region.facts
     shape = facts.shape(proto.input[0])
     if shape is None:
@@ -94,6 +93,10 @@ def _axes(region: Region, old: bool) -> tuple[Axis, ...] | Decline:
         if array is None:
             return Decline("the sizes are computed at run time")
         sizes = list(array.ravel())
+        if some is not None and len(sizes) == len(some):
+            sizes = _on_all_axes(sizes, some, list(shape))
+        if policy != "stretch":
+            return _same_ratio(sizes, shape, some or list(range(len(shape))), policy)
         if len(sizes) != len(shape):
             return Decline(f"{len(sizes)} sizes for {len(shape)} axes")
         if len(shape) > 2 and sizes[:2] == [1, 1] and any(dim != 1 and not isinstance(dim, Poly) for dim in shape[:2]):
@@ -106,6 +109,8 @@ def _axes(region: Region, old: bool) -> tuple[Axis, ...] | Decline:
         if numbers is None:
             return Decline("the scales are computed at run time")
         scales = [float(F32(item)) for item in np.ravel(numbers)]
+        if some is not None and len(scales) == len(some):
+            scales = _on_all_axes(scales, some, [1.0] * len(shape))
         if len(scales) != len(shape):
             return Decline(f"{len(scales)} scales for {len(shape)} axes")
     axes = []
@@ -122,6 +127,31 @@ def _axes(region: Region, old: bool) -> tuple[Axis, ...] | Decline:
         if max(extent or 0, after or 0) > MAX_EXTENT:
             return Decline(f"axis {axis} has {max(extent or 0, after or 0)} positions")
         axes.append(Axis(extent, after, scale))
+    return tuple(axes)
+
+
+def _on_all_axes(values: list[Any], some: list[int], others: list[Any]) -> list[Any]:
+    """`values` at the axes `some`, those of `others` elsewhere."""
+    for axis, value in zip(some, values, strict=True):
+        others[axis] = value
+    return others
+
+
+def _same_ratio(sizes: list[Number], shape: tuple[Number, ...], some: list[int], policy: str) -> tuple[Axis, ...] | Decline:
+    """All of the axes `some` scaled alike, by the smallest or the largest ratio; extents round to the nearest, halves up."""
+    before = [shape[axis] for axis in some]
+    if len(sizes) != len(shape) or any(isinstance(dim, Poly) for dim in (*before, *(sizes[axis] for axis in some))):
+        return Decline("the aspect ratio is kept, and a size is dynamic")
+    ratios = [F32(int(sizes[axis])) / F32(int(shape[axis])) for axis in some]  # type: ignore[arg-type]
+    scale = float(min(ratios) if policy == "not_larger" else max(ratios))
+    axes = []
+    for axis, dim in enumerate(shape):
+        extent = None if isinstance(dim, Poly) else int(dim)
+        if axis in some or axis - len(shape) in some:
+            assert extent is not None
+            axes.append(Axis(extent, int(np.floor(F32(scale) * F32(extent) + F32(0.5))), scale))
+        else:
+            axes.append(Axis(extent, extent, 1.0))
     return tuple(axes)
 
 
@@ -165,7 +195,11 @@ def positions(axis: Axis, coordinates: str) -> np.ndarray:
         return index * F32(axis.before - 1) / F32(axis.after - 1) if axis.after > 1 else np.zeros(axis.after, F32)
     if coordinates == "pytorch_half_pixel" and axis.after <= 1:
         return np.zeros(axis.after, F32)
-    return (index + F32(0.5)) / scale - F32(0.5)
+    place = (index + F32(0.5)) / scale - F32(0.5)
+    if coordinates == "half_pixel_symmetric":
+        shown = F32(axis.after) / (scale * F32(axis.before))
+        return F32(axis.before) / F32(2) * (F32(1) - shown) + place
+    return place
 
 
 def nearest_indices(axis: Axis, coordinates: str, rounding: str) -> np.ndarray:
@@ -190,6 +224,8 @@ def axis_matrix(axis: Axis, how: Interpolation) -> np.ndarray:
         return matrix.astype(F32)
     place = positions(axis, how.coordinates).astype(np.float64)
     last = axis.before - 1
+    if how.antialias and axis.scale < 1:
+        return _stretched(axis, how, place)
     if how.mode == "linear":
         place = np.clip(place, 0, last)
         low = np.floor(place)
@@ -205,6 +241,30 @@ def axis_matrix(axis: Axis, how: Interpolation) -> np.ndarray:
     for tap, weight in zip(np.clip(taps, 0, last).astype(int), weights, strict=True):
         np.add.at(matrix, (rows, tap), weight)
     return matrix.astype(F32)
+
+
+def _stretched(axis: Axis, how: Interpolation, place: np.ndarray) -> np.ndarray:
+    """The weights with antialias, where the kernel is as much wider as the axis shrinks, and its weights sum to one."""
+    assert axis.before is not None
+    assert axis.after is not None
+    stretch = 1 / float(axis.scale)
+    reach = (1 if how.mode == "linear" else 2) * stretch
+    matrix = np.zeros((axis.after, axis.before), np.float64)
+    for row, middle in enumerate(place):
+        taps = np.arange(np.floor(middle - reach), np.ceil(middle + reach) + 1)
+        distance = np.abs(taps - middle) / stretch
+        weights = np.maximum(0.0, 1 - distance) if how.mode == "linear" else _cubic_at(distance, how.cubic_a)
+        if how.exclude_outside:
+            weights[(taps < 0) | (taps >= axis.before)] = 0
+        np.add.at(matrix[row], np.clip(taps, 0, axis.before - 1).astype(int), weights / weights.sum())
+    return matrix.astype(F32)
+
+
+def _cubic_at(distance: np.ndarray, a: float) -> np.ndarray:
+    """The cubic kernel at a distance from its middle, in float64."""
+    near = ((a + 2) * distance - (a + 3)) * distance * distance + 1
+    far = ((a * distance - 5 * a) * distance + 8 * a) * distance - 4 * a
+    return np.asarray(np.where(distance <= 1, near, np.where(distance < 2, far, 0.0)))
 
 
 def _cubic(part: np.ndarray, a: np.float32) -> np.ndarray:

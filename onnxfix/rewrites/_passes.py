@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from onnxfix.model.view import topological_order
 from onnxfix.rewrites._edit import mark, node_key, scope_key
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     import onnx
 
     from onnxfix.model.facts import Facts
-    from onnxfix.model.view import Scope
+    from onnxfix.model.view import ModelView, Scope
     from onnxfix.rewrites._edit import EditLog
     from onnxfix.rewrites._region import Names
     from onnxfix.targets import Target
@@ -38,8 +39,9 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """Where a pass notes what it does: `touch` a node before changing it."""
+    """The model that a pass changes, and where it notes what it does: `touch` a node before changing it."""
 
+    view: ModelView
     names: Names
     log: EditLog
     code: str
@@ -54,3 +56,10 @@ class Edit:
             holder = next(outer.nodes_by_index[index] for index, inner in outer.subgraphs.items() if around in inner.values())
             self.log.touched.setdefault(node_key(scope_key(outer), holder.proto), self.code)
             around = outer
+
+    def sort(self) -> None:
+        """Put the nodes of the main graph in an order again."""
+        graph = self.view.proto.graph
+        nodes = [graph.node[index] for index in topological_order(graph.node)]
+        del graph.node[:]
+        graph.node.extend(nodes)

@@ -102,6 +102,7 @@ class Region:
         self.exact = True  # set to False by what may round otherwise than the node did
         self._tensors: list[onnx.TensorProto] = []
         self._own: set[str] = set()
+        self._shared: dict[str, gs.Constant] = {}
         self._outer: dict[str, gs.Variable] = {}
 
     @property
@@ -187,6 +188,12 @@ class Region:
         import onnx_graphsurgeon as gs
 
         return gs.Constant(self.free_name(role), np.ascontiguousarray(array).reshape(np.shape(array)))
+
+    def shared(self, role: str, array: np.ndarray) -> gs.Constant:
+        """The constant of that role: made when first asked for, the same one afterwards."""
+        if role not in self._shared:
+            self._shared[role] = self.constant(role, array)
+        return self._shared[role]
 
     @property
     def absent(self) -> gs.Variable:

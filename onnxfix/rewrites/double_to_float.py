@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import onnx
 
-from onnxfix.model.view import ModelView
 from onnxfix.rewrites._region import Decline
 
 if TYPE_CHECKING:
@@ -51,10 +50,9 @@ def check(request: Request) -> Decline | None:
 
 def run(model: onnx.ModelProto, request: Request, edit: Edit) -> Decline | None:
     """Change the model; values that were DOUBLE get new names, since nobody else should take one for the other."""
-    view = ModelView(model)
     facts = request.facts
     arrays = dict(_constants(facts))
-    for scope, known in zip(view.scopes, facts.view.scopes, strict=True):
+    for scope, known in zip(edit.view.scopes, facts.view.scopes, strict=True):
         graph = scope.graph
         if graph is None:
             continue

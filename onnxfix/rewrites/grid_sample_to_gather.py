@@ -1,12 +1,13 @@
-"""GridSample of images: positions in floats, up to four Gathers of pixels, and their weighted sum.
+"""GridSample of images and volumes: positions in floats, a Gather of pixels for every corner, and their weighted sum.
 
 Linear and nearest, with zeros, the border or a reflection around the image. Positions become integers by a Cast. At exact ties
-nearest and reflection follow onnxruntime. Guard: rank 4, static shapes, real floats, opset 11 or later. Largest error over 48
+nearest and reflection follow onnxruntime. Guard: rank 4 or 5, static shapes, real floats, opset 11 or later. Largest error over 48
 cases: 8e-07 of the largest value.
 """
 
 from __future__ import annotations
 
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,8 +31,8 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Decline | None
     if isinstance(kind, Decline):
         return kind
     attrs, names = region.node.attrs, region.proto.input
-    if facts.rank(names[0]) != 4 or kind == np.float16:
-        return Decline("the data is no float32 or double of rank 4")
+    if facts.rank(names[0]) not in (4, 5) or kind == np.float16:
+        return Decline("the data is no float32 or double of rank 4 or 5")
     image, grid = facts.static_shape(names[0]), facts.static_shape(names[1])
     if image is None or grid is None:
         return Decline("a shape is dynamic")
@@ -49,28 +50,31 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Decline | None
 
 
 class _Sampler:
-    """Makes the layers for one node."""
+    """Makes the layers for one node; spatial axes go by the names z (volumes alone), y and x."""
 
     def __init__(
         self, region: Region, kind: np.dtype, image: tuple[int, ...], grid: tuple[int, ...], around: str, aligned: bool
     ) -> None:
-        self.region, self.kind, self.around, self.aligned = region, kind, around, aligned
-        self.batch, self.channels, self.height, self.width = image
-        moved = region.layer("Transpose", "pixels_last", [region.node.inputs[0]], perm=[0, 2, 3, 1])
-        self.pixels = reshape(region, "pixels", moved, [self.batch * self.height * self.width, self.channels])
-        self.first = region.constant("first", (np.arange(image[0]) * image[2] * image[3]).reshape(-1, 1, 1).astype(kind))
-        self.grid = grid
-        self.x, self.y = self.place("x", 0, self.width), self.place("y", 1, self.height)
+        self.region, self.kind, self.around, self.aligned, self.grid = region, kind, around, aligned, grid
+        self.sizes = dict(zip("zyx"[-(len(image) - 2) :], image[2:], strict=True))
+        axes = len(self.sizes)
+        self.back = [0, axes + 1, *range(1, axes + 1)]
+        moved = region.layer("Transpose", "pixels_last", [region.node.inputs[0]], perm=[0, *range(2, axes + 2), 1])
+        self.pixels = reshape(region, "pixels", moved, [image[0] * int(np.prod(image[2:])), image[1]])
+        starts = np.arange(image[0]) * int(np.prod(image[2:]))
+        self.first = region.constant("first", starts.reshape((-1,) + (1,) * axes).astype(kind))
+        # the last coordinate of the grid counts along the first spatial axis
+        self.places = {role: self.place(role, axes - 1 - number) for number, role in enumerate(self.sizes)}
 
     def number(self, role: str, value: float) -> gs.Constant:
         """A constant of the data's type."""
         return self.region.constant(role, np.full((1,), value, self.kind))
 
-    def place(self, role: str, slot: int, size: int) -> gs.Variable:
+    def place(self, role: str, slot: int) -> gs.Variable:
         """Positions in pixels along one axis, within the image where its surroundings are no zeros."""
-        region = self.region
-        part = slice_(region, f"{role}_part", region.node.inputs[1], [3], [slot], [slot + 1])
-        flat = reshape(region, f"{role}_flat", part, list(self.grid[:3]))
+        region, size, axis = self.region, self.sizes[role], len(self.grid) - 1
+        part = slice_(region, f"{role}_part", region.node.inputs[1], [axis], [slot], [slot + 1])
+        flat = reshape(region, f"{role}_flat", part, list(self.grid[:-1]))
         scale, shift = ((size - 1) / 2, (size - 1) / 2) if self.aligned else (size / 2, (size - 1) / 2)
         scaled = region.layer("Mul", f"{role}_scaled", [flat, self.number(f"{role}_scale", scale)])
         place = region.layer("Add", f"{role}_place", [scaled, self.number(f"{role}_shift", shift)])
@@ -97,19 +101,28 @@ class _Sampler:
         moved = region.layer("Add", f"{role}_moved", [mirrored, self.number(f"{role}_start", low)])
         return clip(region, f"{role}_inside", moved, 0.0, size - 1.0, self.kind)
 
-    def fetched(self, role: str, y: gs.Variable, x: gs.Variable) -> gs.Variable:
-        """The pixels at whole positions, shape [batch, height, width, channels]; zeros outside where those surround the image."""
+    def fetched(self, role: str, at: dict[str, gs.Variable]) -> gs.Variable:
+        """The pixels at whole positions, channels last; zeros outside where those surround the image."""
         region = self.region
-        row = clip(region, f"{role}_row", y, 0.0, self.height - 1.0, self.kind)
-        column = clip(region, f"{role}_column", x, 0.0, self.width - 1.0, self.kind)
-        before = region.layer("Mul", f"{role}_before", [row, self.number(f"{role}_width", float(self.width))])
-        flat = region.layer("Add", f"{role}_flat", [region.layer("Add", f"{role}_in_image", [before, column]), self.first])
-        index = cast(region, f"{role}_index", flat, onnx.TensorProto.INT64)
+        flat: gs.Variable | None = None
+        inside: gs.Variable | None = None
+        for axis, size in self.sizes.items():
+            kept = clip(region, f"{role}_{axis}", at[axis], 0.0, size - 1.0, self.kind)
+            if flat is not None:
+                before = region.layer("Mul", f"{role}_{axis}_before", [flat, self.number(f"{role}_{axis}_size", float(size))])
+                flat = region.layer("Add", f"{role}_{axis}_flat", [before, kept])
+            else:
+                flat = kept
+            if self.around == "zeros":
+                same = self.same(f"{role}_{axis}", at[axis], kept)
+                inside = same if inside is None else region.layer("Mul", f"{role}_{axis}_inside", [inside, same])
+        assert flat is not None
+        index = cast(region, f"{role}_index", region.layer("Add", f"{role}_place", [flat, self.first]), onnx.TensorProto.INT64)
         pixel = region.layer("Gather", f"{role}_pixel", [self.pixels, index], axis=0)
-        if self.around != "zeros":
+        if inside is None:
             return pixel
-        inside = region.layer("Mul", f"{role}_inside", [self.same(f"{role}_y", y, row), self.same(f"{role}_x", x, column)])
-        return region.layer("Mul", f"{role}_or_zero", [pixel, unsqueeze(region, f"{role}_mask", inside, [3])])
+        mask = unsqueeze(region, f"{role}_mask", inside, [len(self.sizes) + 1])
+        return region.layer("Mul", f"{role}_or_zero", [pixel, mask])
 
     def same(self, role: str, place: gs.Variable, clipped: gs.Variable) -> gs.Variable:
         """1 where clipping changed nothing, else 0; both are whole."""
@@ -121,25 +134,27 @@ class _Sampler:
     def nearest(self) -> gs.Variable:
         """The pixel that is nearest, half to even."""
         region = self.region
-        y, x = (region.layer("Round", f"{role}_round", [place]) for role, place in (("y", self.y), ("x", self.x)))
-        return region.layer("Transpose", "channels_first", [self.fetched("pixel", y, x)], perm=[0, 3, 1, 2])
+        at = {role: region.layer("Round", f"{role}_round", [place]) for role, place in self.places.items()}
+        return region.layer("Transpose", "channels_first", [self.fetched("pixel", at)], perm=self.back)
 
     def linear(self) -> gs.Variable:
-        """Four pixels, weighted by how near they are."""
+        """The pixels at all corners, weighted by how near they are."""
         region = self.region
-        sides: dict[str, list[tuple[gs.Variable, gs.Variable]]] = {}
-        for role, place in (("y", self.y), ("x", self.x)):
+        sides: list[list[tuple[str, gs.Variable, gs.Variable]]] = []
+        for role, place in self.places.items():
             low = region.layer("Floor", f"{role}_low", [place])
             share = region.layer("Sub", f"{role}_share", [place, low])
             one = self.number(f"{role}_unit", 1.0)
             high = region.layer("Add", f"{role}_high", [low, one])
-            sides[role] = [(low, region.layer("Sub", f"{role}_other", [one, share])), (high, share)]
+            sides.append([(role, low, region.layer("Sub", f"{role}_other", [one, share])), (role, high, share)])
         total: gs.Variable | None = None
-        for down, (y, weight_y) in enumerate(sides["y"]):
-            for right, (x, weight_x) in enumerate(sides["x"]):
-                role = f"corner{down}{right}"
-                weight = unsqueeze(region, f"{role}_weight", region.layer("Mul", f"{role}_area", [weight_y, weight_x]), [3])
-                term = region.layer("Mul", role, [self.fetched(role, y, x), weight])
-                total = term if total is None else region.layer("Add", f"{role}_sum", [total, term])
+        for number, corner in enumerate(product(*sides)):
+            weight = corner[0][2]
+            for role, _, factor in corner[1:]:
+                weight = region.layer("Mul", f"corner{number}_{role}_weight", [weight, factor])
+            column = unsqueeze(region, f"corner{number}_weight", weight, [len(self.sizes) + 1])
+            pixel = self.fetched(f"corner{number}", {role: position for role, position, _ in corner})
+            term = region.layer("Mul", f"corner{number}", [pixel, column])
+            total = term if total is None else region.layer("Add", f"corner{number}_sum", [total, term])
         assert total is not None
-        return region.layer("Transpose", "channels_first", [total], perm=[0, 3, 1, 2])
+        return region.layer("Transpose", "channels_first", [total], perm=self.back)

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import onnx
 
-from onnxfix.model.view import ModelView, topological_order
 from onnxfix.rewrites._region import Decline
 
 if TYPE_CHECKING:
@@ -56,15 +55,14 @@ def check(request: Request) -> Decline | None:
 
 def run(model: onnx.ModelProto, request: Request, edit: Edit) -> Decline | None:
     """Change the model."""
-    view = ModelView(model)
-    main, facts = view.main, request.facts.of(request.facts.view.main)
+    main, facts = edit.view.main, request.facts.of(request.facts.view.main)
     inputs = {value.name: value for value in model.graph.input}
     outputs = {value.name: value for value in model.graph.output}
     for name in request.values:
         old = facts.dtype_name(name)
         kinds = _candidates(old, name in outputs, request.targets)
         if name in outputs and name not in inputs:
-            _retype_output(view.main, outputs[name], old, kinds[0], edit)
+            _retype_output(main, outputs[name], old, kinds[0], edit)
             continue
         moved, ends = _moved(main, name)
         if old in INTEGERS and "FLOAT" in kinds and all(_casts_to_float(node) for node, _ in ends):
@@ -90,10 +88,7 @@ def run(model: onnx.ModelProto, request: Request, edit: Edit) -> Decline | None:
         stay = [info for info in model.graph.value_info if info.name not in renamed]
         del model.graph.value_info[:]
         model.graph.value_info.extend(stay)
-    order = topological_order(model.graph.node)
-    nodes = [model.graph.node[index] for index in order]
-    del model.graph.node[:]
-    model.graph.node.extend(nodes)
+    edit.sort()
     return None
 
 

@@ -20,5 +20,5 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> list[Change] |
     """See the module."""
     body = _body.expand(region, region.opset)
     if isinstance(body, Decline):
-        return body if body.reason else Decline("ONNX gives it no function body")
+        return body if body.reason else Decline("ONNX gives it no function body", plain=True)
     return [body]

@@ -10,7 +10,8 @@ import onnx
 from onnxfix.checks import Context, find_check
 from onnxfix.checks.inputs import without_dims
 from onnxfix.checks.limits import broken, input_label
-from onnxfix.checks.parser_values import Kind, ParserValues
+from onnxfix.checks.parser_values import MAX_RANK, Kind, ParserValues
+from onnxfix.checks.whole_graph import unsorted_names, wide_integer
 from onnxfix.model.declared import declared_otherwise
 from onnxfix.model.dims import Poly
 from onnxfix.rewrites.catalogue import candidates
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 
 # ModelImporter.cpp of release 6.0 reads graph.initializer itself.
 LISTING_ENDS = "trt6.0"
+
+# ShapedWeights.cpp of release 6.0-full-dims cuts what those before it refuse.
+CLAMPING_BEGINS = "trt6.0-fulldims"
 
 
 def lint(view: ModelView, facts: Facts, target: Target) -> list[Finding]:
@@ -83,6 +87,10 @@ class _Linter:
             if not self.target.unnamed_dims and _has_unnamed(value):
                 yield self._on_value(
                     "OFX303", value.name, f"input {value.name!r} has dimensions without size and name, or of size 0"
+                )
+            if shape is not None and len(shape) - self.target.implicit_batch > MAX_RANK:
+                yield self._on_value(
+                    "OFX301", value.name, f"input {value.name!r} has {len(shape)} axes; a tensor has at most {MAX_RANK}"
                 )
             if shape is None or self.target.dynamic_inputs:
                 continue
@@ -143,6 +151,9 @@ class _Linter:
     def _scope(self, scope: Scope, outer: ParserValues | None) -> Iterator[Finding]:
         facts = self.facts.of(scope)
         values = ParserValues(scope, facts, self.target, outer)
+        unsorted = None if self.target.empty_names else unsorted_names(scope)
+        if unsorted is not None:
+            yield self._make("OFX011", unsorted.node, unsorted.text, slots=(), message=unsorted.message)
         for node in scope.nodes:
             refused, kind = False, None
             if any(values.kind(name) is Kind.LOST for name in node.inputs if name):
@@ -163,6 +174,7 @@ class _Linter:
 
     def _node(self, node: Node, facts: ScopeFacts, values: ParserValues) -> Iterator[Finding]:
         yield from self._inputs_by_name(node)
+        yield from self._wide_integers(node, facts)
         for rule in advice_rules():
             if node.op_type in rule.ops and not node.domain:
                 problem = find_check(rule.check)(Context(node, facts, values, self.target, {}))
@@ -221,6 +233,21 @@ class _Linter:
                 f"leaves out input {input_label(node, slot)}, which {self.target.id} looks up all the same",
                 message="Assertion failed: tensors.count(input_name)",
             )
+
+    def _wide_integers(self, node: Node, facts: ScopeFacts) -> Iterator[Finding]:
+        found = None if self.target.int64 == "native" else wide_integer(node, facts)
+        if found is None:
+            return
+        slot, label, value = found
+        if self.target.int64 == "refused":
+            text = f"reads {value} in {label}, which does not go into 32 bits"
+            yield self._make(
+                "OFX207", node, text, slots=(slot,), message="Weights cannot be cast down to INT32.", since=CLAMPING_BEGINS
+            )
+        else:
+            limit = 2**31 - 1 if value > 0 else -(2**31)
+            text = f"reads {value} in {label}, which the parser makes {limit}"
+            yield self._make("OFX811", node, text, slots=(slot,), message="is out of range. Clamping to", since="trt9.0")
 
     def _unrecorded(self, node: Node) -> Finding:
         status = unrecorded_status(node.domain, node.op_type, self.target)

@@ -9,7 +9,7 @@ from onnxfix.targets.support import (
     recorded_operators,
     unrecorded_status,
 )
-from onnxfix.targets.target import Evidence, Target, all_targets, find_target, find_targets, resolve
+from onnxfix.targets.target import Evidence, Target, all_targets, find_target, find_targets, plugin_names, resolve
 
 __all__ = [
     "Evidence",
@@ -22,6 +22,7 @@ __all__ = [
     "first_accepting",
     "neighbours",
     "op_support",
+    "plugin_names",
     "recorded_operators",
     "resolve",
     "unrecorded_status",

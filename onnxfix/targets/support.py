@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from onnxfix.errors import UsageError
 from onnxfix.targets._files import Table, read_toml, rules_dir
-from onnxfix.targets.target import Evidence, Target, all_targets, evidence_of, find_targets
+from onnxfix.targets.target import Evidence, Target, all_targets, evidence_of, find_targets, plugin_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -180,7 +180,17 @@ def op_support(domain: str, op: str, target: Target) -> OpSupport | None:
     """
     if "/" in op or "/" in domain or not op:
         return None
-    return (_records(domain, op) or _records("", op)).get(target.id)
+    return (_records(domain, op) or _records("", op)).get(target.id) or _plugin_support(op, target)
+
+
+@cache
+def _plugin_support(op: str, target: Target) -> OpSupport | None:
+    """What holds of a plugin's name: `targets.toml` says which releases bring it."""
+    if op not in plugin_names():
+        return None
+    absent = "plugin" if target.plugins else "no"
+    message = target.unregistered_message.replace("{op}", op)
+    return OpSupport(op, "", "yes" if op in target.plugins else absent, (), target.evidence, message, "")
 
 
 def unrecorded_status(domain: str, op: str, target: Target) -> str:

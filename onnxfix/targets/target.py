@@ -50,8 +50,11 @@ class Target:
         registered: operators that have an importer, or None where the list is not known.
         unregistered: what becomes of other operators: `refused`, or `plugin` where one of that name may stand in.
         unregistered_message: the parser's words then.
+        plugins: names of the plugins that the release's plugin library brings; empty where operators without importer are refused.
         lists_initializers: the parser finds initializers only through the graph's inputs.
         dynamic_inputs: axes other than 0 of an input may be dynamic.
+        int64: what becomes of a constant beyond 32 bits: `refused`, `clamped` to them, or `native`.
+        empty_names: several outputs of nodes may be left unnamed; earlier parsers take the empty name for one value.
     """
 
     id: str
@@ -78,8 +81,11 @@ class Target:
     registered: frozenset[str] | None
     unregistered: str
     unregistered_message: str
+    plugins: frozenset[str]
     lists_initializers: bool
     dynamic_inputs: bool
+    int64: str
+    empty_names: bool
     parser: str
     evidence: Evidence
     notes: tuple[str, ...]
@@ -130,8 +136,11 @@ def _read_target(data: object, position: int, where: str) -> Target:
         registered=frozenset(table.strings("registered")) if "registered" in table else None,
         unregistered=table.one_of("unregistered", ("refused", "plugin")),
         unregistered_message=table.take("unregistered_message", str),
+        plugins=frozenset(table.strings("plugins", [])),
         lists_initializers=table.take("lists_initializers", bool, False),
         dynamic_inputs=table.take("dynamic_inputs", bool),
+        int64=table.one_of("int64", ("refused", "clamped", "native")),
+        empty_names=table.take("empty_names", bool),
         parser=table.take("parser", str),
         evidence=evidence_of(table),
         notes=table.strings("notes", []),
@@ -154,6 +163,12 @@ def all_targets() -> tuple[Target, ...]:
         if names.count(name) > 1:
             raise UsageError(f"{path}: the name {name!r} stands for two targets")
     return targets
+
+
+@cache
+def plugin_names() -> frozenset[str]:
+    """The names of the plugins that any release brings."""
+    return frozenset(name for target in all_targets() for name in target.plugins)
 
 
 @cache

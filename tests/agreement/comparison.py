@@ -243,8 +243,8 @@ def operators(collection: str) -> Counter[tuple[str, str]]:
     return found
 
 
-def write() -> None:
-    """Write the page, the list of known disagreements and, where the corpus is here, the list of its operators.
+def write(more: Sequence[str] = ()) -> None:
+    """Write the page, `more` sections behind those of the sets, the list of disagreements, and of a corpus its operators.
 
     Without the corpus its part of all of them stays as it stands.
     """
@@ -252,7 +252,7 @@ def write() -> None:
     corpus = section(CORPUS) if here else written_section(CORPUS)
     lines = [line for name in SETS for line in disagreements(name)] + (disagreements(CORPUS) if here else known(CORPUS))
     PAGE.parent.mkdir(exist_ok=True)
-    PAGE.write_text(page([*(section(name) for name in SETS), *([corpus] if corpus else [])]))
+    PAGE.write_text(page([*(section(name) for name in SETS), *([corpus] if corpus else []), *more]))
     KNOWN.write_text("".join(f"{line}\n" for line in lines))
     if here:
         rows = sorted((*name, number) for name, number in operators(CORPUS).items())

@@ -181,6 +181,7 @@ def test_engines_are_built_checked_and_measured_on_the_gpu(save, gpu):
         run.BenchOptions(plan=QUICK, repeat=2, layers=True),
     )
     assert found.left_out["wrong"].startswith("output y is wrong")
+    assert "at fault: builder: an engine in float32" in found.left_out["wrong"]
     assert found.left_out["refused"] == "TensorRT-RTX does not build it (failed): no kernel"
     (variant,) = found.variants
     assert (variant.name, variant.bytes, variant.build_seconds) == ("a", (6, 6), (0.5, 0.5))

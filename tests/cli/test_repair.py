@@ -339,7 +339,7 @@ def test_a_wrong_allow_is_suggested_against(run: Any, model: Path) -> None:
     assert result.code == 2
     assert "--allow" in result.err
     assert result.err.count("\n") == 1
-    assert "OFX701" in repair(run, "m.onnx", "--allow", "OFX711").err
+    assert "OFX701" in repair(run, "m.onnx", "--allow", "OFX7011").err
 
 
 @pytest.mark.parametrize(

@@ -73,8 +73,17 @@ def test_what_cannot_be_repaired_ends_the_way_with_exit_1(seed: str, tmp_path: P
     assert done.exit_code == 1
     report = json.loads(done.output)
     assert report["models"][0]["repair"]["status"] == "declined"
+    assert report["models"][0]["fault"]["whose"] == "parser"
     assert "bench" not in report
     assert [file.name for file in tmp_path.glob("bad*")] == ["bad.onnx"]
+
+
+def test_what_waits_for_consent_is_the_exporters_fault(seed: str, tmp_path: Path) -> None:
+    shutil.copy(SEEDS / "torch1.3.1_nearest_size_256x192_opset11.onnx", tmp_path / "n.onnx")
+    done = run("n.onnx", "-t", "trt5.1", *QUICK)
+    assert done.exit_code == 1
+    assert "fault   at fault: exporter: it likely wrote something that was not meant (OFX701)" in done.output
+    assert "--allow OFX701" in done.output
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 
 from onnxfix.engines import BuildResult, BuildVerdict, ParserError, ParseResult, ParseVerdict
-from onnxfix.engines.fault import fault_of
+from onnxfix.engines.fault import fault_of, fault_of_outputs, fault_of_run
 
 PARSED = ParseResult(ParseVerdict.PARSED, "tensorrt-rtx", "1.7")
 
@@ -11,6 +11,10 @@ PARSED = ParseResult(ParseVerdict.PARSED, "tensorrt-rtx", "1.7")
 def refused(code, message, op="Spin"):
     error = ParserError(0, "n", op, code, message, "f")
     return ParseResult(ParseVerdict.REFUSED, "tensorrt-rtx", "1.7", (error,))
+
+
+def failed(message):
+    return BuildResult(BuildVerdict.FAILED, PARSED, messages=(message,))
 
 
 @pytest.mark.parametrize(
@@ -37,6 +41,16 @@ def refused(code, message, op="Spin"):
             "machine",
             "install",
         ),
+        (failed("Tensor output has datatype FP8 but is not produced by IPluginLayer"), "build", "exporter", "QuantizeLinear"),
+        (
+            failed("the model contains HW-specific datatypes: fp8_e4m3."),
+            "build",
+            "options",
+            "--sm",
+        ),
+        (failed("`zero_point` which is not an initializer."), "build", "exporter", "repair"),
+        (failed("IShuffleLayer n: reshape changes volume to multiple of original"), "build", "options", "--min-shape"),
+        (failed("node_of_y has no runners that implement it"), "build", "builder", "newer release"),
         (BuildResult(BuildVerdict.FAILED, PARSED, messages=("something else",)), "build", "builder", "newer release"),
     ],
 )
@@ -50,3 +64,9 @@ def test_a_failure_has_a_culprit_and_something_to_do(result, stage, whose, step)
 def test_what_did_not_fail_has_no_culprit():
     assert fault_of(PARSED, "m.onnx") is None
     assert fault_of(BuildResult(BuildVerdict.BUILT, PARSED), "m.onnx") is None
+
+
+def test_wrong_numbers_are_the_types_fault_or_the_builders():
+    assert fault_of_outputs({"fp16", "tf32"}, "tensorrt").steps == ("build without --fp16 --tf32",)
+    assert fault_of_outputs((), "tensorrt").whose == "builder"
+    assert str(fault_of_run("tensorrt-rtx")).startswith("at fault: runtime: ")

@@ -93,7 +93,7 @@ def run_pass(model: onnx.ModelProto, name: str, *values: str, target: str = "trt
     module = importlib.import_module(f"onnxfix.rewrites.{name}")
     request = Request(Facts(ModelView(model)), values, "TEST", (find_target(target),))
     result = copy_model(model)
-    answer = module.check(request) or module.run(result, request, Edit(Names(model), EditLog(), "TEST"))
+    answer = module.check(request) or module.run(result, request, Edit(ModelView(result), Names(model), EditLog(), "TEST"))
     assert answer is None, f"{name} declines: {answer}"
     check(result)
     return result

@@ -133,3 +133,28 @@ def test_integers(signed: bool) -> None:
     )
     x = rng.integers(np.iinfo(kind).min, np.iinfo(kind).max, (1, 2, 5, 5), endpoint=True).astype(kind)
     holds(model, "conv_integer_to_conv", {"x": x})
+
+
+@examples(20)
+@given(st.data())
+def test_padding_cut_off_afterwards(data: st.DataObject) -> None:
+    axes = data.draw(st.integers(1, 3))
+    several = st.lists(st.integers(1, 3), min_size=axes, max_size=axes)
+    size, kernel, strides = data.draw(several), data.draw(several), data.draw(several)
+    full = [(a - 1) * b + c for a, b, c in zip(size, strides, kernel, strict=True)]
+    pads = [data.draw(st.integers(0, max(length - 1, 0))) for length in [*full, *full]]
+    more = [data.draw(st.integers(0, min(back, stride - 1))) for back, stride in zip(pads[axes:], strides, strict=True)]
+    assume(any(pads) and all(whole > front + back for whole, front, back in zip(full, pads, pads[axes:], strict=False)))
+    weights = {"w": noise((2, 3, *kernel), seed=1), "b": noise((3,), seed=2)}
+    attributes: dict[str, Any] = {"strides": strides, "pads": pads, "output_padding": more}
+    dims = (2, 2, *(f"s{axis}" for axis in range(axes)))
+    model = one_node("ConvTranspose", ["x", "w", "b"], {"x": dims}, opset=11, constants=weights, **attributes)
+    holds(model, "conv_transpose_crop", {"x": noise((2, 2, *size))}, bound=BOUND)
+    holds(model, "conv_transpose_bias_to_add", {"x": noise((2, 2, *size))}, bound=BOUND)
+
+
+def test_a_bias_for_every_filter_of_all_groups() -> None:
+    weights = {"w": noise((4, 3, 2, 2), seed=1), "b": noise((6,), seed=2)}
+    model = one_node("ConvTranspose", ["x", "w", "b"], {"x": (1, 4, 3, 3)}, opset=9, constants=weights, group=2)
+    holds(model, "conv_transpose_bias_to_add", {"x": noise((1, 4, 3, 3))}, bound=BOUND)
+    assert ops(rewrite(model, "conv_transpose_bias_to_add")) == ["ConvTranspose", "Add"]

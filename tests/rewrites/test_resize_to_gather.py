@@ -114,7 +114,6 @@ REASONS = [
     (resize((1, 3, "h", 8), scales=[1, 1, 2, 2]), "the size of a resized axis is dynamic"),
     (resize((1, 3, 8, 8), sizes=[1, 1, 16, 16]), "OFX701"),
     (resize((4, 1, 8, 8), sizes=[1, 1, 16, 16]), "(OFX701)"),
-    (resize((1, 3, 8, 8), sizes=[16, 16], opset=18, axes=[2, 3]), "only some axes"),
     (resize((1, 3, 8, 8), sizes=[1, 3, 4, 4], coordinate_transformation_mode="tf_crop_and_resize"), "tf_crop_and_resize"),
 ]
 

@@ -125,9 +125,13 @@ def test_it_declines_with_the_reason(model: onnx.ModelProto, reason: str) -> Non
     assert answer.startswith("Resize node cannot follow to opset 9")
 
 
-def test_there_is_no_form_of_resize_11_in_opset_10_and_none_of_upsample_9_below() -> None:
+def test_opset_10_has_a_resize_of_the_same_scales_and_upsample_9_none_below() -> None:
     model = resize((1, 3, 4, 4), scales=[1, 1, 2, 2], coordinate_transformation_mode="asymmetric", nearest_mode="floor")
-    assert "no equal form in opset 10" in str(lower(model, 10))
+    result = lower(model, 10)
+    assert not isinstance(result, str), result
+    assert (ops(result), len(result.graph.node[0].input)) == (["Resize"], 2)
+    x = noise((1, 3, 4, 4))
+    same_bits(run(model, {"x": x}), run(result, {"x": x}))
     assert "Upsample takes scales as an input from opset 9 on" in str(lower(model, 8))
 
 

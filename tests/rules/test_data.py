@@ -98,9 +98,7 @@ class TestRecords:
         # importers also know operators that ONNX never had or dropped, and old exporters wrote experimental ones
         known |= {op for target in all_targets() for op in target.registered or ()}
         known |= {"ATen", "AliasWithName", "Affine", "ConstantFill", "Crop", "DynamicSlice", "GRUUnit", "GivenTensorFill", "Scale"}
-        # a plugin's name stands for an operator; one that TensorRT's demos brought along was never in its plugin library
-        plugins = {record.op for _, record in records() if record.evidence.ref.startswith("TensorRT OSS, plugin folder")}
-        known |= {*plugins, "GroupNorm"}
+        known |= {"GroupNorm"}  # a plugin of a demo
         domains = {schema.domain for schema in onnx.defs.get_all_schemas()} | {"com.microsoft", "mmdeploy", "org.pytorch.aten"}
         for domain, op in recorded_operators():
             assert op in known if not domain else domain in domains, (domain, op)

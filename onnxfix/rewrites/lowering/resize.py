@@ -1,4 +1,4 @@
-"""Resize to Upsample-9: nearest with constant scales where both read the same elements.
+"""Resize to that of opset 11, and to Upsample-9: nearest with constant scales where both read the same elements.
 
 Upsample-9 takes element floor(i / scale). That is Resize with asymmetric coordinates and floor at any scale from 1 on, and other
 roundings at whole scales; for static sizes the index maps are compared element by element, for dynamic ones the scale must be
@@ -14,6 +14,7 @@ import onnx
 
 from onnxfix.rewrites._interpolation import F32, Axis, interpolation_of, nearest_indices, output_size, scale_for
 from onnxfix.rewrites._region import Decline
+from onnxfix.rewrites.lowering import _general
 
 if TYPE_CHECKING:
     from onnxfix.rewrites._interpolation import Interpolation
@@ -32,8 +33,8 @@ SAME_AT_WHOLE_SCALES = {
 
 def lower(region: Region, low: int) -> Decline | None:
     """See the module."""
-    if low > 9:
-        return Decline(f"Resize has no equal form in opset {low}")
+    if low >= 11:
+        return _general.lower(region, low) if region.proto.op_type == "Upsample" else _newer(region, low)
     how = interpolation_of(region)
     if isinstance(how, Decline):
         return how
@@ -43,11 +44,60 @@ def lower(region: Region, low: int) -> Decline | None:
     if low < 9:
         return Decline("Upsample takes scales as an input from opset 9 on")
     stored = _stored_scales(region, scales)
-    region.edited.op_type = "Upsample"
+    if low < 10:
+        region.edited.op_type = "Upsample"
     del region.edited.input[1:]
     region.edited.input.append(stored or region.tensor("scales", np.array(scales, F32)))
     del region.edited.attribute[:]
     region.edited.attribute.append(onnx.helper.make_attribute("mode", "nearest"))
+    return None
+
+
+def _newer(region: Region, low: int) -> Decline | None:
+    """The form of opset 11 to 18: all axes, no antialias, and below 13 an empty region of interest and scales."""
+    proto, facts = region.proto, region.facts
+    inputs = [*proto.input, "", "", ""][:4]
+    if _general.attribute(region, "antialias", 0) and low < 18:
+        return Decline(f"Resize has no antialias in opset {low}")
+    coordinates = _general.attribute(region, "coordinate_transformation_mode", "half_pixel")
+    if coordinates == "half_pixel_symmetric" and low < 19:
+        return Decline(f"Resize has no {coordinates} in opset {low}")
+    some = _general.attribute(region, "axes", None)
+    policy = _general.attribute(region, "keep_aspect_ratio_policy", "stretch")
+    declined = _general.types(region, low)
+    if declined is not None or region.is_replaced:
+        return declined
+    if low < 18 and (some is not None or policy != "stretch"):
+        if coordinates == "tf_crop_and_resize":
+            return Decline("tf_crop_and_resize over some axes")
+        how = interpolation_of(region)
+        if isinstance(how, Decline):
+            return how
+        declined = _set_all_axes(region, how, by_sizes=bool(inputs[3]) and policy == "stretch")
+        if declined is not None:
+            return declined
+    if low < 18:
+        for name in ("antialias", "axes", "keep_aspect_ratio_policy"):
+            _general.drop_attribute(region, name)
+    if low < 13:
+        for slot, role in ((1, "roi"), (2, "scales")):
+            if slot >= len(region.edited.input) or not region.edited.input[slot]:
+                dtype = facts.dtype(proto.input[0]) if role == "roi" else onnx.TensorProto.FLOAT
+                region.set_input(slot, f"no_{role}", np.zeros(0, onnx.helper.tensor_dtype_to_np_dtype(dtype or 1)))
+    return None
+
+
+def _set_all_axes(region: Region, how: Interpolation, *, by_sizes: bool) -> Decline | None:
+    if by_sizes:
+        if any(axis.after is None for axis in how.axes):
+            return Decline("only some axes are resized by sizes, and another is dynamic")
+        region.set_input(3, "sizes", np.array([axis.after for axis in how.axes], np.int64))
+        return None
+    for axis in how.axes:
+        if axis.before is not None and output_size(axis.before, axis.scale) != axis.after:
+            return Decline(f"no scale takes {axis.before} to {axis.after} alike")
+    region.set_input(2, "scales", np.array([axis.scale for axis in how.axes], F32))
+    del region.edited.input[3:]
     return None
 
 

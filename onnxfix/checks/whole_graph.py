@@ -1,0 +1,74 @@
+"""What a parser does with every node, whatever its operator: names of outputs, and integers beyond 32 bits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import onnx
+
+from onnxfix.checks.limits import input_label
+
+if TYPE_CHECKING:
+    from onnxfix.model.facts import ScopeFacts
+    from onnxfix.model.view import Node, Scope
+
+_LOWEST, _HIGHEST = -(2**31), 2**31 - 1
+
+# Inputs in which a number beyond 32 bits means "as far as it goes", and still does when it is cut.
+_BOUNDS = {"Slice": (1, 2, 4), "Clip": (1, 2), "Loop": (0,)}
+
+
+@dataclass(frozen=True, slots=True)
+class Unsorted:
+    """Why a parser cannot order the nodes: the node at which it fails, a clause about it, and the parser's words."""
+
+    node: Node
+    text: str
+    message: str
+
+
+def unsorted_names(scope: Scope) -> Unsorted | None:
+    """The empty name of outputs that are left out counts as a value: one alone may have it, and empty inputs read it.
+
+    Source: onnx-tensorrt 6.0-full-dims to 10.1, toposort.hpp.
+    """
+    maker: Node | None = None
+    for node in scope.nodes:
+        for name in node.outputs:
+            if not name and maker is not None:
+                what = "leaves an output unnamed, as another output is; the parser takes both for one value"
+                return Unsorted(node, what, "Output name is not unique: ")
+            maker = node if not name else maker
+    if maker is None:
+        return None
+    todo, seen = [maker], set()
+    while todo:
+        node = todo.pop()
+        if node.index in seen:
+            continue
+        seen.add(node.index)
+        if "" in node.inputs:
+            return Unsorted(
+                maker,
+                f"leaves an output unnamed, and {node.op_type}, on which it depends, an input; the parser takes both for one value",
+                "Graph contains a cycle",
+            )
+        todo.extend(scope.producers[name] for name in node.inputs if name in scope.producers)
+    return None
+
+
+def wide_integer(node: Node, facts: ScopeFacts) -> tuple[int, str, int] | None:
+    """Slot, label and value of a stored INT64 input beyond 32 bits; None where there is none, or where it bounds something."""
+    for slot, name in enumerate(node.inputs):
+        if not name or slot in _BOUNDS.get(node.op_type, ()) or facts.dtype(name) != onnx.TensorProto.INT64:
+            continue
+        if facts.value(name).tensor is None:
+            continue
+        array = facts.constant(name)
+        if array is None or array.size == 0:
+            continue
+        for value in (int(array.min()), int(array.max())):
+            if not _LOWEST <= value <= _HIGHEST:
+                return slot, input_label(node, slot), value
+    return None

@@ -1,0 +1,148 @@
+"""LSTM, GRU and RNN as their equations: what onnxruntime makes of the layer, within rounding."""
+
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+
+from .harness import ask, error, noise, one_node, ops, repair, rewrite, run
+
+GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
+STEPS, BATCH, WIDTH, HIDDEN = 4, 2, 5, 3
+WORST = 1e-6
+
+
+def layer(op: str, *, state: bool = False, bias: bool = True, peepholes: bool = False, **more: Any) -> onnx.ModelProto:
+    random = np.random.default_rng(3)
+    directions = 2 if more.get("direction") == "bidirectional" else 1
+    gates, batch_first = GATES[op] * HIDDEN, more.get("layout", 0)
+    constants = {
+        "w": random.standard_normal((directions, gates, WIDTH)),
+        "r": random.standard_normal((directions, gates, HIDDEN)),
+        "b": random.standard_normal((directions, 2 * gates)),
+        "p": random.standard_normal((directions, 3 * HIDDEN)),
+    }
+    inputs = ["x", "w", "r", "b" if bias else "", "", "h" if state else "", "c" if state else "", "p" if peepholes else ""]
+    inputs = inputs if op == "LSTM" else inputs[:6]
+    shapes: dict[str, tuple[object, ...]] = {"x": (BATCH, STEPS, WIDTH) if batch_first else (STEPS, BATCH, WIDTH)}
+    for name in ("h", "c"):
+        if name in inputs:
+            shapes[name] = (BATCH, directions, HIDDEN) if batch_first else (directions, BATCH, HIDDEN)
+    outputs = ("y", "yh", "yc") if op == "LSTM" else ("y", "yh")
+    model = one_node(
+        op,
+        inputs,
+        shapes,
+        opset=14,
+        constants={name: array.astype(np.float32) for name, array in constants.items() if name in inputs},
+        outputs=outputs,
+        out_rank=3,
+        hidden_size=HIDDEN,
+        **more,
+    )
+    model.graph.output[0].CopyFrom(onnx.helper.make_tensor_value_info("y", 1, ["a", "b", "c", "d"]))
+    return model
+
+
+def feeds(model: onnx.ModelProto) -> dict[str, np.ndarray]:
+    stored = {tensor.name for tensor in model.graph.initializer}
+    return {
+        value.name: noise([dim.dim_value for dim in value.type.tensor_type.shape.dim], seed=number)
+        for number, value in enumerate(model.graph.input)
+        if value.name not in stored
+    }
+
+
+@pytest.mark.parametrize("op", GATES)
+@pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
+@pytest.mark.parametrize("state", [False, True])
+@pytest.mark.parametrize("bias", [False, True])
+def test_every_layer_in_every_direction(op: str, direction: str, state: bool, bias: bool) -> None:
+    model = layer(op, direction=direction, state=state, bias=bias)
+    result = rewrite(model, "unroll_recurrent", target="trt6.0-fulldims")
+    assert op not in ops(result)
+    given = feeds(model)
+    assert error(run(model, given), run(result, given)) < WORST
+
+
+@pytest.mark.parametrize("direction", ["forward", "bidirectional"])
+def test_peepholes(direction: str) -> None:
+    for state in (False, True):
+        model = layer("LSTM", peepholes=True, state=state, direction=direction)
+        given = feeds(model)
+        assert error(run(model, given), run(rewrite(model, "unroll_recurrent"), given)) < WORST
+
+
+@pytest.mark.parametrize("state", [False, True])
+def test_a_reset_gate_behind_the_product(state: bool) -> None:
+    model = layer("GRU", linear_before_reset=1, state=state)
+    given = feeds(model)
+    assert error(run(model, given), run(rewrite(model, "unroll_recurrent"), given)) < WORST
+
+
+@pytest.mark.parametrize(("op", "names"), [("LSTM", ["Sigmoid", "Relu", "Tanh"]), ("GRU", ["Sigmoid", "Relu"]), ("RNN", ["Relu"])])
+def test_other_activations(op: str, names: list[str]) -> None:
+    model = layer(op, activations=names)
+    given = feeds(model)
+    assert error(run(model, given), run(rewrite(model, "unroll_recurrent"), given)) < WORST
+    assert "its activations are" in str(ask(layer("RNN", activations=["Softsign"]), "unroll_recurrent"))
+
+
+@pytest.mark.parametrize("op", GATES)
+@pytest.mark.parametrize("direction", ["forward", "bidirectional"])
+def test_a_batch_in_front(op: str, direction: str) -> None:
+    """onnxruntime has no layout=1, so the original is turned by hand."""
+    model = layer(op, layout=1, state=True, direction=direction)
+    plain = layer(op, state=True, direction=direction)
+    result = rewrite(model, "unroll_recurrent")
+    given = feeds(model)
+    right = run(plain, {name: array.transpose(1, 0, 2) for name, array in given.items()})
+    turned = {name: array.transpose((2, 0, 1, 3) if name == "y" else (1, 0, 2)) for name, array in right.items()}
+    assert error(turned, run(result, given)) < WORST
+
+
+def test_a_transpose_in_front_is_passed_by() -> None:
+    model = layer("LSTM", state=True)
+    model.graph.node[0].input[0] = "t"
+    model.graph.node.insert(0, onnx.helper.make_node("Transpose", ["x"], ["t"], perm=[1, 0, 2]))
+    model.graph.input[0].CopyFrom(onnx.helper.make_tensor_value_info("x", 1, [BATCH, STEPS, WIDTH]))
+    result = rewrite(model, "unroll_recurrent")
+    given = feeds(model)
+    assert error(run(model, given), run(result, given)) < WORST
+
+
+def test_a_dynamic_batch_stays_and_a_dynamic_length_is_declined() -> None:
+    model = layer("GRU")
+    model.graph.input[0].CopyFrom(onnx.helper.make_tensor_value_info("x", 1, [STEPS, "n", WIDTH]))
+    result = rewrite(model, "unroll_recurrent")
+    for batch in (1, 3):
+        given = {"x": noise((STEPS, batch, WIDTH))}
+        assert error(run(model, given), run(result, given)) < WORST
+    model.graph.input[0].CopyFrom(onnx.helper.make_tensor_value_info("x", 1, ["t", BATCH, WIDTH]))
+    assert ask(model, "unroll_recurrent") == "the sequence has t steps; 256 are the most"
+
+
+@pytest.mark.parametrize(("more", "reason"), [({"clip": 1.0}, "it has clip"), ({"input_forget": 1}, "coupled")])
+def test_what_is_unusual_is_declined(more: dict[str, Any], reason: str) -> None:
+    assert reason in str(ask(layer("LSTM", **more), "unroll_recurrent"))
+
+
+def test_weights_are_stored_once() -> None:
+    result = rewrite(layer("LSTM", direction="bidirectional"), "unroll_recurrent")
+    large = [list(tensor.dims) for tensor in result.graph.initializer if np.prod(tensor.dims) > 4 * HIDDEN]
+    assert sorted(large) == 2 * [[HIDDEN, 4 * HIDDEN]] + 2 * [[WIDTH, 4 * HIDDEN]]
+
+
+def test_the_whole_repair_of_a_sequence_with_the_batch_in_front() -> None:
+    """A GRU on a release that has none, as PyTorch exports batch_first=True."""
+    model = layer("GRU")
+    model.graph.node[0].input[0] = "t"
+    model.graph.node[0].output[1] = ""
+    del model.graph.output[1]
+    model.graph.node.insert(0, onnx.helper.make_node("Transpose", ["x"], ["t"], perm=[1, 0, 2]))
+    model.graph.input[0].CopyFrom(onnx.helper.make_tensor_value_info("x", 1, ["n", STEPS, WIDTH]))
+    report, result = repair(model, "trt6.0-fulldims")
+    assert report.status == "repaired"
+    assert result is not None
+    assert "GRU" not in ops(result)
