@@ -19,6 +19,7 @@ from onnxfix.model._shapes import output_shape
 from onnxfix.model.dims import Names, Number, Poly
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from fractions import Fraction
     from pathlib import Path
 
@@ -369,6 +370,12 @@ class ScopeFacts:
         self.scope = scope
         self.values: dict[str, _Value] = {}
         self._constants: dict[str, np.ndarray | None] = {}
+
+    @property
+    def functions(self) -> Sequence[onnx.FunctionProto]:
+        """The functions that the model itself defines."""
+        functions: Sequence[onnx.FunctionProto] = self._facts.view.proto.functions
+        return functions
 
     def value(self, name: str) -> _Value:
         """The record of a value, of the enclosing scopes where this one does not define it."""

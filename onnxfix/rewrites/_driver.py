@@ -314,9 +314,10 @@ class Driver:
             values = dict.fromkeys(name for finding in proposal.findings for name in _values_of(finding, None))
             code = proposal.findings[0].code
             module = importlib.import_module(f"onnxfix.rewrites.{proposal.info.name}")
-            answered: Decline | None = module.run(
-                model, Request(facts, tuple(values), code, self.targets), Edit(ModelView(model), names, log, code)
-            )
+            # other proposals of the batch may have moved nodes already
+            view = ModelView(model)
+            now = Request(Facts(view, self.base_dir), tuple(values), code, self.targets)
+            answered: Decline | None = module.run(model, now, Edit(view, names, log, code))
             return answered
         return list_initializers(model, facts)
 

@@ -56,6 +56,12 @@ def expand(region: Region, low: int) -> Change | Decline:
     nodes = list(flat.graph.node)
     if any(node.op_type == proto.op_type and not node.domain for node in nodes):
         return Decline("")
+    return placed(region, nodes)
+
+
+def placed(region: Region, nodes: list[onnx.NodeProto]) -> Change:
+    """Inlined nodes in the place of the region's: names that nothing in the model has, the old name for the last of them."""
+    proto = region.proto
     kept = {*proto.input, *proto.output}
     renamed: dict[str, str] = {}
     for name in _made(nodes):
