@@ -297,6 +297,83 @@ def test_powers_of_mixed_types(base: Any, exponent: Any) -> None:
     proven(model, 9, {"x": x}, close=True)
 
 
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32])
+@pytest.mark.parametrize("op", ["BitwiseAnd", "BitwiseOr", "BitwiseXor", "BitwiseNot"])
+def test_bits_are_told_apart_by_division(op: str, kind: Any) -> None:
+    info = np.iinfo(kind)
+    values = [info.min, info.max, 0, 1, 90, info.max - 5]
+    first, second = (np.array(side, kind) for side in zip(*itertools.product(values, values), strict=True))
+    model = built(op, first, 18, [] if op == "BitwiseNot" else [second])
+    result = lower(model, 13)
+    assert not isinstance(result, str), result
+    want = ~first if op == "BitwiseNot" else {"And": first & second, "Or": first | second, "Xor": first ^ second}[op[7:]]
+    np.testing.assert_array_equal(run(result, {"x": first})["y"], want)
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int32, np.uint32])
+@pytest.mark.parametrize("direction", ["LEFT", "RIGHT"])
+def test_shifts_multiply_and_divide(direction: str, kind: Any) -> None:
+    info = np.iinfo(kind)
+    values = [info.min, info.max, 0, 1, 90, info.max - 5]
+    x, amounts = (np.array(side, kind) for side in zip(*itertools.product(values, [0, 1, 3, info.bits - 1]), strict=True))
+    result = lower(built("BitShift", x, 28, [amounts], direction=direction), 9)
+    assert not isinstance(result, str), result
+    want = np.left_shift(x, amounts) if direction == "LEFT" else np.right_shift(x, amounts)
+    np.testing.assert_array_equal(run(result, {"x": x})["y"], want)
+
+
+def test_bits_of_64_decline() -> None:
+    x = np.arange(3)
+    assert "no type is wide enough" in str(lower(built("BitwiseAnd", x, 18, [x]), 13))
+
+
+# Pad and Resize ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["constant", "reflect", "edge", "wrap"])
+@pytest.mark.parametrize("kind", [np.float32, np.int32, np.float64])
+@pytest.mark.parametrize(("pads", "axes"), [([1, 2, 2, 1], [1, -1]), ([-1, 2, 0, -2], [1, 2]), ([0, 1, 1, 0, 2, 0], None)])
+@pytest.mark.parametrize("low", [18, 13, 9])
+def test_pads_of_all_modes(mode: str, kind: Any, pads: list[int], axes: list[int] | None, low: int) -> None:
+    x = (noise((2, 4, 5)) * 9).astype(kind)
+    x.ravel()[:2] = 0
+    if kind != np.int32:
+        x.ravel()[:3] = INF, -INF, NAN
+    value = np.array(0.1, kind) if mode == "constant" else None  # a double that float32 does not hold
+    constants = [np.array(pads), value, None if axes is None else np.array(axes)]
+    proven(built("Pad", x, 19, constants, mode=mode), low, {"x": x})
+
+
+@pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
+@pytest.mark.parametrize("low", [13, 11])
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"sizes": [9, 7], "axes": [2, 3]},
+        {"scales": [1.5, 2.0], "axes": [3, 2]},
+        {"sizes": [9, 7], "axes": [2, 3], "keep_aspect_ratio_policy": "not_larger"},
+        {"sizes": [9, 7], "axes": [2, 3], "keep_aspect_ratio_policy": "not_smaller"},
+        {"sizes": [2, 3, 3, 4], "antialias": 1},
+        {"scales": [1, 1, 0.6, 0.8], "antialias": 1, "exclude_outside": 1},
+        {"sizes": [2, 3, 8, 10]},
+        {"scales": [1, 1, 0.6, 0.8], "coordinate_transformation_mode": "half_pixel_symmetric"},
+    ],
+    ids=str,
+)
+def test_newer_forms_of_resize(mode: str, low: int, given: dict[str, Any]) -> None:
+    x = noise((2, 3, 6, 5))
+    given = dict(given)
+    symmetric = "coordinate_transformation_mode" in given
+    if mode == "nearest" and (symmetric or "antialias" in given):
+        pytest.skip("positions on halves, which runtimes round otherwise, and antialias is of no use there")
+    if "exclude_outside" in given and mode == "linear":
+        del given["exclude_outside"]
+    sizes, scales = given.pop("sizes", None), given.pop("scales", None)
+    constants = [None, None if scales is None else np.array(scales, np.float32), None if sizes is None else np.array(sizes)]
+    model = built("Resize", x, 19, constants[: 3 if sizes is not None else 2], mode=mode, **given)
+    proven(model, low, {"x": x}, close=True)
+
+
 # inside other nodes, several readers, outputs ------------------------------------------------------------------------------
 
 
