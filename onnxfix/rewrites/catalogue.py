@@ -866,6 +866,22 @@ _ALL = (
         lossy=True,
     ),
     _info(
+        "quantized_pair_to_float",
+        "levels as whole numbers in floats",
+        Applicability.EXACT,
+        Phase.OPERATORS,
+        "DequantizeLinear",
+        "QuantizeLinear",
+    ),
+    _info(
+        "dft_to_matmul",
+        "MatMul with the matrix of the transform",
+        Applicability.EQUIVALENT,
+        Phase.OPERATORS,
+        "DFT",
+        "STFT",
+    ),
+    _info(
         "opset_move",
         "write the model in an older opset",
         Applicability.EXACT,
