@@ -738,6 +738,13 @@ _ALL = (
         "Upsample",
     ),
     _info(
+        "reshape_without_allowzero",
+        "Reshape without allowzero",
+        Applicability.EXACT,
+        Phase.NORMALISE,
+        "Reshape",
+    ),
+    _info(
         "resize_fill_roi",
         "a region of interest that has elements",
         Applicability.EXACT,
