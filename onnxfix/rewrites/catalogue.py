@@ -723,6 +723,28 @@ _ALL = (
         Phase.NORMALISE,
     ),
     _info(
+        "resize_to_asymmetric",
+        "asymmetric coordinates, rounded down",
+        Applicability.EXACT,
+        Phase.OPERATORS,
+        "Resize",
+    ),
+    _info(
+        "resize_to_conv_transpose",
+        "the edge repeated, and ConvTranspose of every channel",
+        Applicability.EQUIVALENT,
+        Phase.OPERATORS,
+        "Resize",
+        "Upsample",
+    ),
+    _info(
+        "reshape_without_allowzero",
+        "Reshape without allowzero",
+        Applicability.EXACT,
+        Phase.NORMALISE,
+        "Reshape",
+    ),
+    _info(
         "resize_fill_roi",
         "a region of interest that has elements",
         Applicability.EXACT,
