@@ -44,6 +44,7 @@ from onnxfix.rewrites.lowering import (
     slice,
     softmax,
     split,
+    thresholded_relu,
     top_k,
 )
 
@@ -106,6 +107,7 @@ LOWERINGS: dict[str, Callable[[Region, int], Decline | None]] = {
     "Softmax": softmax.lower,
     "Split": split.lower,
     "Squeeze": axes.lower,
+    "ThresholdedRelu": thresholded_relu.lower,
     "TopK": top_k.lower,
     "Unsqueeze": axes.lower,
 }

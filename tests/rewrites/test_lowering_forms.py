@@ -322,6 +322,22 @@ def test_shifts_multiply_and_divide(direction: str, kind: Any) -> None:
     np.testing.assert_array_equal(run(result, {"x": x})["y"], want)
 
 
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int32, np.uint32, np.int64, np.uint64])
+@pytest.mark.parametrize("fmod", [0, 1])
+def test_what_a_division_leaves(kind: Any, fmod: int) -> None:
+    info = np.iinfo(kind)
+    first, second = zip(
+        *itertools.product([info.min, info.max, 0, 1, 7, 6], [3, 7, info.max, 3 if info.min == 0 else -3]), strict=True
+    )
+    x = np.array(first, kind)
+    proven(built("Mod", x, 13, [np.array(second, kind)], fmod=fmod), 9, {"x": x})
+
+
+def test_what_is_above_the_threshold() -> None:
+    x = np.array(DELICATE, np.float32)
+    proven(built("ThresholdedRelu", x, 10, alpha=0.5), 9, {"x": x})
+
+
 def test_bits_of_64_decline() -> None:
     x = np.arange(3)
     assert "no type is wide enough" in str(lower(built("BitwiseAnd", x, 18, [x]), 13))

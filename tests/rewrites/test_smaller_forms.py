@@ -1,6 +1,5 @@
 """Functions of the model, integers, empty operands and attributes that say nothing: the same bits, against onnxruntime."""
 
-
 import numpy as np
 import onnx
 import pytest
