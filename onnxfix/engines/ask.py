@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from onnxfix.engines._worker import LARGEST_LOG
 from onnxfix.engines.choice import choose
 from onnxfix.engines.options import BuildOptions
 from onnxfix.engines.result import BuildResult, BuildVerdict, NetworkTensor, ParserError, ParseResult, ParseVerdict
@@ -179,7 +180,7 @@ def _as_request(options: BuildOptions) -> dict[str, Any]:
 
 
 class _End:
-    """How the child process ended, and all that was printed in it."""
+    """How the child process ended, and what was printed in it, at most the last LARGEST_LOG bytes."""
 
     def __init__(self, code: int | None, printed: str, limit: float) -> None:
         self.timeout = code is None
@@ -235,7 +236,7 @@ def _ask(
             if child.poll() is None:
                 child.kill()
                 child.wait()
-        log.seek(0)
+        log.seek(max(os.fstat(log.fileno()).st_size - LARGEST_LOG, 0))
         end = _End(code, log.read().decode("utf-8", "replace"), limit)
         return {answer["step"]: answer for answer in _answers(reply, 0)[0]}, end
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from onnxfix.model.declared import declared_otherwise
 from onnxfix.model.facts import Facts
@@ -25,7 +25,7 @@ from onnxfix.rules.engine import lint_shadowed
 from onnxfix.rules.finding import Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     import onnx
@@ -93,6 +93,7 @@ class Driver:
         self.progress = progress or (lambda text: None)
         self.level = checker_level(model)
         self.quarantine: dict[FixKey, str] = {}
+        self.failing: Mapping[str, Any] | None = None
         self.first = self.lint(model)
 
     @property
@@ -212,8 +213,10 @@ class Driver:
             changed = any(REWRITES[fix.rewrite].phase > Phase.EXPORTER_FAULTS for fix in state.applied)
             if info.phase is Phase.EXPORTER_FAULTS and changed:
                 return _declined(finding, info.name, "the model has been rewritten already")
-        elif LEVELS.index(info.applicability.value) > LEVELS.index(self.options.allow):
-            return _declined(finding, info.name, f"it is {info.applicability.value}", consent=info.applicability.value)
+        weaker = LEVELS.index(self.options.allow) < (LEVELS.index(info.applicability.value) if info.applicability in LEVELS else 0)
+        too_weak = _declined(finding, info.name, f"it is {info.applicability.value}", consent=info.applicability.value)
+        if weaker and not info.lossy:
+            return too_weak
         if info.whole_model:
             return self._propose_pass(finding, info, node, facts, names, own=own)
         if node is None:
@@ -225,7 +228,9 @@ class Driver:
         target = next(target for target in self.targets if target.id == finding.target)
         answer = rewrite(region, facts.of(node.scope), target)
         if isinstance(answer, Decline):
-            return _declined(finding, info.name, answer.reason, plain=answer.plain)
+            return _declined(finding, info.name, answer.reason, plain=answer.plain or weaker)
+        if weaker:
+            return too_weak
         changes = answer if isinstance(answer, list) else [answer if answer is not None else region.change()]
         return Proposal(info, [finding], changes, domain=node.domain)
 

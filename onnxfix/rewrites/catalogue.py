@@ -31,7 +31,10 @@ class Phase(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class RewriteInfo:
-    """One rewrite; `ops` is empty where it starts from any operator."""
+    """One rewrite; `ops` is empty where it starts from any operator.
+
+    `lossy` ones give other numbers on purpose: the proof is of everything else, and the report shows by how much outputs differ.
+    """
 
     name: str
     title: str
@@ -39,6 +42,7 @@ class RewriteInfo:
     phase: Phase
     ops: frozenset[str] = frozenset()
     over_model: bool = False
+    lossy: bool = False
 
     @property
     def whole_model(self) -> bool:
@@ -46,8 +50,10 @@ class RewriteInfo:
         return self.over_model or self.phase in (Phase.OPSET, Phase.INTERFACE)
 
 
-def _info(name: str, title: str, applicability: Applicability, phase: Phase, *ops: str, over_model: bool = False) -> RewriteInfo:
-    return RewriteInfo(name, title, applicability, phase, frozenset(ops), over_model)
+def _info(
+    name: str, title: str, applicability: Applicability, phase: Phase, *ops: str, over_model: bool = False, lossy: bool = False
+) -> RewriteInfo:
+    return RewriteInfo(name, title, applicability, phase, frozenset(ops), over_model, lossy)
 
 
 _ALL = (
@@ -717,6 +723,21 @@ _ALL = (
         Phase.NORMALISE,
     ),
     _info(
+        "resize_to_asymmetric",
+        "asymmetric coordinates, rounded down",
+        Applicability.EXACT,
+        Phase.OPERATORS,
+        "Resize",
+    ),
+    _info(
+        "resize_to_conv_transpose",
+        "the edge repeated, and ConvTranspose of every channel",
+        Applicability.EQUIVALENT,
+        Phase.OPERATORS,
+        "Resize",
+        "Upsample",
+    ),
+    _info(
         "resize_fill_roi",
         "a region of interest that has elements",
         Applicability.EXACT,
@@ -849,6 +870,15 @@ _ALL = (
         "GRU",
         "LSTM",
         "RNN",
+    ),
+    _info(
+        "resize_to_nearest",
+        "repeat elements in place of interpolating between them",
+        Applicability.APPROXIMATE,
+        Phase.OPERATORS,
+        "Resize",
+        "Upsample",
+        lossy=True,
     ),
     _info(
         "opset_move",

@@ -12,8 +12,10 @@ from onnxfix.checks.inputs import without_dims
 from onnxfix.checks.limits import broken, input_label
 from onnxfix.checks.parser_values import MAX_RANK, Kind, ParserValues
 from onnxfix.checks.whole_graph import unsorted_names, wide_integer
+from onnxfix.model.constants import stored_in
 from onnxfix.model.declared import declared_otherwise
 from onnxfix.model.dims import Poly
+from onnxfix.model.load import is_external
 from onnxfix.rewrites.catalogue import candidates
 from onnxfix.rules.finding import Finding, Location, ValueRef
 from onnxfix.rules.rule import advice_rules, load_rule
@@ -31,6 +33,9 @@ if TYPE_CHECKING:
 
 # ModelImporter.cpp of release 6.0 reads graph.initializer itself.
 LISTING_ENDS = "trt6.0"
+
+# ModelImporter.cpp of 5.0 to 7.1.
+CONSTANT_OUTPUT = "Assertion failed: tensors.at(output.name()).is_tensor()"
 
 # ShapedWeights.cpp of release 6.0-full-dims cuts what those before it refuse.
 CLAMPING_BEGINS = "trt6.0-fulldims"
@@ -56,6 +61,7 @@ class _Linter:
         self.target = target
         self.listed = set(view.main.inputs)
         self.shadowed: set[str] = set()
+        self.main_values: ParserValues | None = None
         self.functions = {(function.domain, function.name) for function in view.proto.functions}
 
     def run(self) -> Iterator[Finding]:
@@ -107,6 +113,16 @@ class _Linter:
                 continue
             if 0 in (facts.shape(name) or ()) and not self.target.empty_weights:
                 yield self._on_value("OFX206", name, f"initializer {name!r} has no elements; {self.target.id} cannot read it")
+            tensor = self.view.main.initializers.get(name)
+            if tensor is not None and is_external(tensor) and not self.target.external_weights:
+                text = f"initializer {name!r} is stored in a file of its own, which {self.target.id} does not read"
+                yield self._on_value("OFX206", name, text)
+                continue
+            field = stored_in(tensor) if tensor is not None and self.target.typed_fields else "raw_data"
+            if field != "raw_data" and field not in self.target.typed_fields:
+                text = f"initializer {name!r} of {dtype} is stored in {field}, which {self.target.id} does not read"
+                yield self._on_value("OFX204", name, text)
+                continue
             if not self.target.weight_types or dtype in self.target.weight_types:
                 continue
             yield self._on_value(
@@ -120,6 +136,7 @@ class _Linter:
         contradiction = declared_otherwise(self.view, self.onnx_facts.of(self.view.main))
         if contradiction is not None:
             yield self._on_value("OFX703", *contradiction)
+        yield from self._weight_outputs()
         for value in self.view.proto.graph.output:
             # the parsers read the declared type; where none is declared, the type is what the nodes give
             name, declared = value.name, value.type.tensor_type.elem_type
@@ -130,6 +147,21 @@ class _Linter:
                     name,
                     f"output {name!r} has element type {dtype}; {self.target.id} gives {_listing(self.target.output_types)}",
                 )
+
+    def _weight_outputs(self) -> Iterator[Finding]:
+        """Outputs that the parser holds as weights; what Shape and Size give becomes a tensor where it is an output."""
+        scope = self.view.main
+        if self.target.weight_outputs or self.main_values is None:
+            return
+        for name in scope.outputs:
+            maker = scope.producers.get(name)
+            if self.main_values.kind(name) is not Kind.WEIGHTS or (maker is not None and maker.op_type in ("Shape", "Size")):
+                continue
+            if maker is None:
+                yield self._on_value("OFX012", name, f"output {name!r} is an initializer, which {self.target.id} cannot give")
+            else:
+                text = f"gives output {name!r}, which {self.target.id} holds as a constant and cannot give"
+                yield self._make("OFX012", maker, text, slots=(), message=CONSTANT_OUTPUT)
 
     def _on_value(self, code: str, name: str, message: str) -> Finding:
         value = self._value(self.facts.of(self.view.main), name, "value")
@@ -151,6 +183,8 @@ class _Linter:
     def _scope(self, scope: Scope, outer: ParserValues | None) -> Iterator[Finding]:
         facts = self.facts.of(scope)
         values = ParserValues(scope, facts, self.target, outer)
+        if scope is self.view.main:
+            self.main_values = values
         unsorted = None if self.target.empty_names else unsorted_names(scope)
         if unsorted is not None:
             yield self._make("OFX011", unsorted.node, unsorted.text, slots=(), message=unsorted.message)
