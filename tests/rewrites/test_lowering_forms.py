@@ -1,6 +1,7 @@
 """Operators whose form changed, against onnxruntime over shapes, types, opsets and the values where they are delicate."""
 
 import itertools
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -411,3 +412,29 @@ def test_inside_branches_and_for_several_readers(low: int) -> None:
     )
     for flag in (True, False):
         proven(model, low, {"x": noise((2, 6)), "c": np.array(flag)}, close=True)
+
+
+@pytest.mark.parametrize("low", [13, 9])
+def test_exact_is_asked_for_and_an_equivalence_declines(low: int) -> None:
+    x = noise((2, 3))
+    exact = lower(built("Softmax", x, 13, axis=0), 9, rewrites=False)
+    assert "equivalent, not exact" in str(exact)
+    assert not isinstance(lower(built("ReduceMax", x, 18, [np.array([0])]), low, rewrites=False), str)
+
+
+def test_time_grows_with_the_number_of_nodes_alone() -> None:
+    def seconds(count: int) -> float:
+        nodes = []
+        for number in range(count):
+            nodes.append(onnx.helper.make_node("Softmax", [f"v{number}"], [f"s{number}"], axis=0))
+            nodes.append(onnx.helper.make_node("HardSwish", [f"s{number}"], [f"v{number + 1}"]))
+        values = [onnx.helper.make_tensor_value_info(name, T.FLOAT, [2, 3]) for name in ("v0", f"v{count}")]
+        graph = onnx.helper.make_graph(nodes, "g", values[:1], values[1:])
+        model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 18)], ir_version=8)
+        start = time.process_time()
+        result = lower(model, 9)
+        assert not isinstance(result, str)
+        return time.process_time() - start
+
+    seconds(10)
+    assert seconds(400) < 4 * 3 * max(seconds(100), 0.05)  # four times the nodes; a quadratic part would show sixteen times
