@@ -311,7 +311,7 @@ class _Linter:
             slots=problem.slots,
             message=problem.message or limit.message,
             since=limit.since,
-            newest=limit.newest_opset,
+            newest=limit.taken_opset(node.opset or 0),
         )
 
     def _make(

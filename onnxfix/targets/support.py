@@ -55,10 +55,11 @@ class Limit:
     why: str = ""
     since: str = ""
 
-    @property
-    def newest_opset(self) -> int | None:
-        """The newest opset in which a node that breaks this limit would be taken; None where no older opset helps."""
-        upper = self.opset.rpartition("..")[2]
+    def taken_opset(self, opset: int) -> int | None:
+        """The nearest opset in which a node of `opset` that breaks this limit would be taken; None where no other opset helps."""
+        lower, _, upper = self.opset.rpartition("..")
+        if lower and opset < int(lower):
+            return int(lower)
         return int(upper) if upper else self.newest
 
 
