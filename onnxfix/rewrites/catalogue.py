@@ -738,6 +738,13 @@ _ALL = (
         "Upsample",
     ),
     _info(
+        "reshape_without_allowzero",
+        "Reshape without allowzero",
+        Applicability.EXACT,
+        Phase.NORMALISE,
+        "Reshape",
+    ),
+    _info(
         "resize_fill_roi",
         "a region of interest that has elements",
         Applicability.EXACT,
@@ -879,6 +886,22 @@ _ALL = (
         "Resize",
         "Upsample",
         lossy=True,
+    ),
+    _info(
+        "quantized_pair_to_float",
+        "levels as whole numbers in floats",
+        Applicability.EXACT,
+        Phase.OPERATORS,
+        "DequantizeLinear",
+        "QuantizeLinear",
+    ),
+    _info(
+        "dft_to_matmul",
+        "MatMul with the matrix of the transform",
+        Applicability.EQUIVALENT,
+        Phase.OPERATORS,
+        "DFT",
+        "STFT",
     ),
     _info(
         "opset_move",

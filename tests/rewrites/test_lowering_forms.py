@@ -1,6 +1,7 @@
 """Operators whose form changed, against onnxruntime over shapes, types, opsets and the values where they are delicate."""
 
 import itertools
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -322,6 +323,22 @@ def test_shifts_multiply_and_divide(direction: str, kind: Any) -> None:
     np.testing.assert_array_equal(run(result, {"x": x})["y"], want)
 
 
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int32, np.uint32, np.int64, np.uint64])
+@pytest.mark.parametrize("fmod", [0, 1])
+def test_what_a_division_leaves(kind: Any, fmod: int) -> None:
+    info = np.iinfo(kind)
+    first, second = zip(
+        *itertools.product([info.min, info.max, 0, 1, 7, 6], [3, 7, info.max, 3 if info.min == 0 else -3]), strict=True
+    )
+    x = np.array(first, kind)
+    proven(built("Mod", x, 13, [np.array(second, kind)], fmod=fmod), 9, {"x": x})
+
+
+def test_what_is_above_the_threshold() -> None:
+    x = np.array(DELICATE, np.float32)
+    proven(built("ThresholdedRelu", x, 10, alpha=0.5), 9, {"x": x})
+
+
 def test_bits_of_64_decline() -> None:
     x = np.arange(3)
     assert "no type is wide enough" in str(lower(built("BitwiseAnd", x, 18, [x]), 13))
@@ -395,3 +412,29 @@ def test_inside_branches_and_for_several_readers(low: int) -> None:
     )
     for flag in (True, False):
         proven(model, low, {"x": noise((2, 6)), "c": np.array(flag)}, close=True)
+
+
+@pytest.mark.parametrize("low", [13, 9])
+def test_exact_is_asked_for_and_an_equivalence_declines(low: int) -> None:
+    x = noise((2, 3))
+    exact = lower(built("Softmax", x, 13, axis=0), 9, rewrites=False)
+    assert "equivalent, not exact" in str(exact)
+    assert not isinstance(lower(built("ReduceMax", x, 18, [np.array([0])]), low, rewrites=False), str)
+
+
+def test_time_grows_with_the_number_of_nodes_alone() -> None:
+    def seconds(count: int) -> float:
+        nodes = []
+        for number in range(count):
+            nodes.append(onnx.helper.make_node("Softmax", [f"v{number}"], [f"s{number}"], axis=0))
+            nodes.append(onnx.helper.make_node("HardSwish", [f"s{number}"], [f"v{number + 1}"]))
+        values = [onnx.helper.make_tensor_value_info(name, T.FLOAT, [2, 3]) for name in ("v0", f"v{count}")]
+        graph = onnx.helper.make_graph(nodes, "g", values[:1], values[1:])
+        model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 18)], ir_version=8)
+        start = time.process_time()
+        result = lower(model, 9)
+        assert not isinstance(result, str)
+        return time.process_time() - start
+
+    seconds(10)
+    assert seconds(400) < 4 * 3 * max(seconds(100), 0.05)  # four times the nodes; a quadratic part would show sixteen times

@@ -90,3 +90,20 @@ def test_attributes_that_say_nothing_go() -> None:
     assert not rewrite(model, "drop_default_attribute").graph.node[0].attribute
     added = one_node("ScatterND", ["x", "i", "u"], {"x": (4, 3)}, opset=16, constants=values, reduction="add")
     assert ask(added, "drop_default_attribute") == "none of its attributes is the default"
+
+
+@pytest.mark.parametrize("wanted", [[2, -1], [3, 4], [-1, 2, 2]])
+def test_allowzero_without_a_zero_goes(wanted: list[int]) -> None:
+    model = one_node(
+        "Reshape", ["x", "s"], {"x": (2, 6)}, opset=14, constants={"s": np.array(wanted)}, allowzero=1, out_rank=len(wanted)
+    )
+    holds(model, "reshape_without_allowzero", {"x": noise((2, 6))})
+    assert not rewrite(model, "reshape_without_allowzero").graph.node[0].attribute
+
+
+def test_allowzero_with_a_zero_stays() -> None:
+    model = one_node("Reshape", ["x", "s"], {"x": (0, 6)}, opset=14, constants={"s": np.array([3, 0])}, allowzero=1)
+    assert ask(model, "reshape_without_allowzero") == "an entry of the new shape is 0"
+    computed = one_node("Reshape", ["x", "s"], {"x": (2, 6), "s": (2,)}, opset=14, allowzero=1)
+    computed.graph.input[1].type.tensor_type.elem_type = INT64
+    assert ask(computed, "reshape_without_allowzero") == "the new shape is computed at run time"
