@@ -117,3 +117,11 @@ def test_a_range_and_a_dry_run_do_not_go_with_each_other(seed: str) -> None:
         done = repair(seed, "-t", "trt5.1", *words)
         assert isinstance(done.exception, UsageError)
         assert said in str(done.exception)
+
+
+def test_an_error_on_the_way_is_the_end_of_it(seed: str) -> None:
+    done = run(seed, "-t", "trt5.1", "--shape", "nothing:1x2")
+    assert done.exit_code == 2
+    assert "end     stopped by the error above" in done.output
+    assert "every step" not in done.output
+    assert isinstance(run("-", "-t", "trt5.1").exception, UsageError)
