@@ -53,7 +53,7 @@ class Facts:
     Args:
         view: the model.
         base_dir: where external data lies; without it external tensors are never read.
-        unread: attributes, written `Shape.start`, that are taken as if they were not there.
+        unread: attributes, written `Shape.start`, and inputs, written `ReduceMax[1]`, that are taken as if they were not there.
     """
 
     def __init__(self, view: ModelView, base_dir: Path | None = None, unread: frozenset[str] = frozenset()) -> None:
@@ -79,9 +79,9 @@ class Facts:
         """The facts of one scope's values, those of enclosing scopes included."""
         return self._scopes[scope.path]
 
-    def without(self, attributes: frozenset[str]) -> Facts:
-        """What a reader computes that does not read `attributes`; these facts themselves where no node has one of them."""
-        unread = attributes & self._attributes
+    def without(self, names: frozenset[str]) -> Facts:
+        """What a reader computes that does not read attributes and inputs `names`; these facts where no node has one of them."""
+        unread = names & self._read
         if not unread:
             return self
         if unread not in self._without:
@@ -89,10 +89,13 @@ class Facts:
         return self._without[unread]
 
     @cached_property
-    def _attributes(self) -> frozenset[str]:
-        """Every attribute that a node has, written `Shape.start`."""
-        nodes = (node for scope in self.view.scopes for node in scope.nodes if not node.domain)
-        return frozenset(f"{node.op_type}.{name}" for node in nodes for name in node.attributes)
+    def _read(self) -> frozenset[str]:
+        """Every attribute that a node has, written `Shape.start`, and every input that is given, written `ReduceMax[1]`."""
+        nodes = [node for scope in self.view.scopes for node in scope.nodes if not node.domain]
+        attributes = {f"{node.op_type}.{name}" for node in nodes for name in node.attributes}
+        return frozenset(
+            attributes | {f"{node.op_type}[{slot}]" for node in nodes for slot, name in enumerate(node.inputs) if name}
+        )
 
     def _attribute(self, node: Node, name: str, default: int | None = None) -> int | None:
         return default if f"{node.op_type}.{name}" in self._unread else node.attr(name, default)
@@ -134,7 +137,10 @@ class Facts:
         return _Value(kind.elem_type, tuple(dims))
 
     def _run_node(self, node: Node, facts: ScopeFacts) -> None:
-        inputs = [facts.value(name) if name else _NOTHING for name in node.inputs]
+        inputs = [
+            facts.value(name) if name and f"{node.op_type}[{slot}]" not in self._unread else _NOTHING
+            for slot, name in enumerate(node.inputs)
+        ]
         for inner in node.subgraphs.values():
             self._run_scope(inner)
         constant = node.op_type not in _RANDOM and all(
@@ -276,13 +282,7 @@ class Facts:
             for name, value in zip(node.inputs, inputs, strict=True)
             if name and (value.dtype or value.shape is not None)
         }
-        proto = node.proto
-        if any(f"{node.op_type}.{attribute.name}" in self._unread for attribute in proto.attribute):
-            proto = onnx.NodeProto()
-            proto.CopyFrom(node.proto)
-            del proto.attribute[:]
-            kept = (item for item in node.proto.attribute if f"{node.op_type}.{item.name}" not in self._unread)
-            proto.attribute.extend(kept)
+        proto = self._as_read(node)
         tensors = {name: onnx.numpy_helper.from_array(array, name) for name, array in data.items()}
         imports = [onnx.helper.make_opsetid(domain, version) for domain, version in node.scope.opsets.items()]
         nothing: list[tuple[int, tuple[Number | None, ...] | None]] = [
@@ -295,6 +295,18 @@ class Facts:
         except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError, RuntimeError, ValueError, KeyError):
             return nothing
         return [self._from_type(results[name]) if name in results else (0, None) for name in node.outputs]
+
+    def _as_read(self, node: Node) -> onnx.NodeProto:
+        """The node without the attributes and inputs that are not read; itself where it has none of them."""
+        attributes = [item for item in node.proto.attribute if f"{node.op_type}.{item.name}" not in self._unread]
+        inputs = ["" if f"{node.op_type}[{slot}]" in self._unread else name for slot, name in enumerate(node.inputs)]
+        if len(attributes) == len(node.proto.attribute) and inputs == list(node.inputs):
+            return node.proto
+        while inputs and not inputs[-1]:
+            inputs.pop()
+        return onnx.NodeProto(
+            op_type=node.op_type, domain=node.domain, name=node.name, input=inputs, output=node.outputs, attribute=attributes
+        )
 
     def _type_proto(self, value: _Value) -> onnx.TypeProto:
         key = (value.dtype, value.shape)

@@ -21,6 +21,7 @@ from onnxfix.rewrites.catalogue import REWRITES, Applicability, Phase, RewriteIn
 from onnxfix.rewrites.list_initializers import list_initializers
 from onnxfix.rewrites.opset_move import Moved, form_of, move, way_of
 from onnxfix.rewrites.options import LEVELS
+from onnxfix.rewrites.raising import raise_node
 from onnxfix.rules.engine import lint_shadowed
 from onnxfix.rules.finding import Severity
 
@@ -246,8 +247,11 @@ class Driver:
             return Proposal(info, [finding])
         assert node is not None
         opset = finding.data.get("opset")
-        if opset is None or (node.opset or 0) <= opset:
-            return _declined(finding, info.name, "no older opset helps")
+        if opset is None or node.opset == opset:
+            return _declined(finding, info.name, "no other opset helps")
+        if opset > (node.opset or 0):
+            declined = raise_node(_region(node, facts, names), opset)
+            return Proposal(info, [finding], opset=opset) if declined is None else _declined(finding, info.name, declined.reason)
         if own:  # a form of its own in the older opset is asked for
             region = _region(node, facts, names)
             declined = form_of(region, opset)

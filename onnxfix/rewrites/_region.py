@@ -260,6 +260,13 @@ class Region:
                 output.inputs[0].name = self.proto.name
                 named = True
 
+    def drop(self, *kept: gs.Tensor) -> None:
+        """Let the node go, its output too; `kept` are new values that other nodes read."""
+        self._replaced = True
+        self.node.outputs.clear()
+        self.graph.nodes.remove(self.node)
+        self.graph.outputs = list(kept)
+
     # result ---------------------------------------------------------------------------------------------------------------
 
     def change(self) -> Change:

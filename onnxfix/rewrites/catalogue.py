@@ -95,6 +95,13 @@ _ALL = (
         "If",
     ),
     _info(
+        "if_to_where",
+        "both branches, and Where between their outputs",
+        Applicability.EXACT,
+        Phase.OPERATORS,
+        "If",
+    ),
+    _info(
         "unroll_loop",
         "the body of the Loop, once for every round",
         Applicability.EXACT,
@@ -886,6 +893,22 @@ _ALL = (
         "Resize",
         "Upsample",
         lossy=True,
+    ),
+    _info(
+        "quantized_pair_to_float",
+        "levels as whole numbers in floats",
+        Applicability.EXACT,
+        Phase.OPERATORS,
+        "DequantizeLinear",
+        "QuantizeLinear",
+    ),
+    _info(
+        "dft_to_matmul",
+        "MatMul with the matrix of the transform",
+        Applicability.EQUIVALENT,
+        Phase.OPERATORS,
+        "DFT",
+        "STFT",
     ),
     _info(
         "opset_move",

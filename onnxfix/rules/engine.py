@@ -18,8 +18,9 @@ from onnxfix.model.dims import Poly
 from onnxfix.model.load import is_external
 from onnxfix.rewrites.catalogue import candidates
 from onnxfix.rules.finding import Finding, Location, ValueRef
+from onnxfix.rules.plausible import plausible
 from onnxfix.rules.rule import advice_rules, load_rule
-from onnxfix.targets import first_accepting, neighbours, op_support, plugin_names
+from onnxfix.targets import first_accepting, neighbours, op_support, unrecorded_status
 from onnxfix.targets.builds import build_limits
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class _Linter:
         self.listed = set(view.main.inputs)
         self.shadowed: set[str] = set()
         self.main_values: ParserValues | None = None
-        self.functions = {(function.domain, function.name) for function in view.proto.functions}
+        self.functions = frozenset((function.domain, function.name) for function in view.proto.functions)
 
     def run(self) -> Iterator[Finding]:
         yield from self._inputs()
@@ -214,16 +215,15 @@ class _Linter:
                 problem = find_check(rule.check)(Context(node, facts, values, self.target, {}))
                 if problem is not None:
                     yield self._make(rule.code, node, problem.text, slots=problem.slots)
+        if self.target.local_functions and (node.domain, node.op_type) in self.functions:
+            return
         if not self.target.implicit_batch:
             problem = without_dims(Context(node, facts, values, self.target, {}))
             if problem is not None:
                 yield self._make("OFX301", node, problem.text, slots=problem.slots)
         support = op_support(node.domain, node.op_type, self.target)
-        if support is None and node.op_type in self.target.plugins:
-            return
         if support is None:
-            if not (self.target.local_functions and (node.domain, node.op_type) in self.functions):
-                yield self._unrecorded(node)
+            yield self._unrecorded(node)
             return
         if support.status != "yes":
             code = "OFX101" if support.status == "no" else "OFX103"
@@ -285,15 +285,12 @@ class _Linter:
             yield self._make("OFX811", node, text, slots=(slot,), message="is out of range. Clamping to", since="trt9.0")
 
     def _unrecorded(self, node: Node) -> Finding:
-        registered = self.target.registered
-        if self.target.plugins and node.op_type in plugin_names():
-            text = f"is a plugin that does not come with {self.target.id}"
-            return self._make("OFX103", node, text, message=self.target.unregistered_message.replace("{op}", node.op_type))
-        if registered is not None and node.op_type not in registered:
-            plugin = self.target.unregistered == "plugin"
-            code = "OFX103" if plugin and node.domain not in ("", "org.pytorch.aten") else "OFX101"
-            text = f"has no importer in {self.target.id}" + (" and no plugin of that name comes with it" if plugin else "")
-            return self._make(code, node, text, message=self.target.unregistered_message.replace("{op}", node.op_type))
+        status = unrecorded_status(node.domain, node.op_type, self.target)
+        if status != "unknown":
+            plugin = " and no plugin of that name comes with it" if self.target.unregistered == "plugin" else ""
+            message = self.target.unregistered_message.replace("{op}", node.op_type)
+            code = "OFX103" if status == "plugin" else "OFX101"
+            return self._make(code, node, f"has no importer in {self.target.id}{plugin}", message=message)
         words = {"yes": "takes it", "no": "does not take it", "plugin": "takes it with a plugin of that name"}
         known = neighbours(node.domain, node.op_type, self.target)
         others = "; ".join(f"{other.id} {words[support.status]}" for other, support in known)
@@ -315,7 +312,7 @@ class _Linter:
             slots=problem.slots,
             message=problem.message or limit.message,
             since=limit.since,
-            newest=limit.newest_opset,
+            newest=limit.taken_opset(node.opset or 0),
         )
 
     def _make(
@@ -348,7 +345,7 @@ class _Linter:
             parser_message=message or (support.message if support is not None and support.status != "yes" else ""),
             since=since,
             evidence=(support.evidence if support is not None else self.target.evidence,),
-            fixes=candidates(rule.rewrites, node.op_type),
+            fixes=plausible(candidates(rule.rewrites, node.op_type), node, self.onnx_facts.of(node.scope), self.functions),
             unknown=unknown,
             data={} if newest is None else {"opset": newest},
         )

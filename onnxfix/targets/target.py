@@ -41,7 +41,8 @@ class Target:
         weight_types: element types that an initializer may have; empty where all are taken.
         weights_from: operators whose result the parser holds as weights, whatever they read (Constant; Shape up to 6.0).
         weights_through: operators that keep weights weights (Reshape, Transpose up to 6.0); all others make tensors of them.
-        unread: attributes, written `Shape.start`, that the importer does not read although shapes depend on them.
+        unread: attributes, written `Shape.start`, and inputs, written `ReduceMax[1]`, that the importer does not read although
+            shapes depend on them.
         optional_inputs: nodes may leave out inputs by an empty name; earlier parsers look it up.
         unnamed_dims: dimensions of inputs may have neither a size nor a name, or be 0.
         empty_weights: initializers may have no elements.
