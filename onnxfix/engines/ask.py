@@ -57,6 +57,7 @@ def parse(
         UsageError: there is no engine of that name.
     """
     _check_model(path)
+    _check_plugins(plugins)
     tool = choose(engine)
     answers, end = _ask(
         tool, {"model": str(Path(path).resolve()), "plugins": [str(Path(one).resolve()) for one in plugins]}, timeout
@@ -95,6 +96,7 @@ def build(
 
     options = options or BuildOptions()
     source = _check_model(path, output)
+    _check_plugins(options.plugins)
     tool = choose(engine)
     target = Path(output)
     settled, notes = settle(tool, options, source.proto)
@@ -310,6 +312,12 @@ def _check_model(path: str | os.PathLike[str], output: str | os.PathLike[str] | 
         if output is not None and same_file(Path(output), file):
             raise UsageError(f"{output}: is the model itself or its external data; choose another output")
     return model
+
+
+def _check_plugins(plugins: Sequence[Path]) -> None:
+    for plugin in plugins:
+        if not Path(plugin).is_file():
+            raise UsageError(f"--plugin-library {plugin}: no such file")
 
 
 def _check_profiles(parsed: ParseResult, profiles: Mapping[str, ShapeRange]) -> None:

@@ -95,6 +95,13 @@ _ALL = (
         "If",
     ),
     _info(
+        "if_to_where",
+        "both branches, and Where between their outputs",
+        Applicability.EXACT,
+        Phase.OPERATORS,
+        "If",
+    ),
+    _info(
         "unroll_loop",
         "the body of the Loop, once for every round",
         Applicability.EXACT,

@@ -18,6 +18,7 @@ from onnxfix.model.dims import Poly
 from onnxfix.model.load import is_external
 from onnxfix.rewrites.catalogue import candidates
 from onnxfix.rules.finding import Finding, Location, ValueRef
+from onnxfix.rules.plausible import plausible
 from onnxfix.rules.rule import advice_rules, load_rule
 from onnxfix.targets import first_accepting, neighbours, op_support, unrecorded_status
 from onnxfix.targets.builds import build_limits
@@ -62,7 +63,7 @@ class _Linter:
         self.listed = set(view.main.inputs)
         self.shadowed: set[str] = set()
         self.main_values: ParserValues | None = None
-        self.functions = {(function.domain, function.name) for function in view.proto.functions}
+        self.functions = frozenset((function.domain, function.name) for function in view.proto.functions)
 
     def run(self) -> Iterator[Finding]:
         yield from self._inputs()
@@ -344,7 +345,7 @@ class _Linter:
             parser_message=message or (support.message if support is not None and support.status != "yes" else ""),
             since=since,
             evidence=(support.evidence if support is not None else self.target.evidence,),
-            fixes=candidates(rule.rewrites, node.op_type),
+            fixes=plausible(candidates(rule.rewrites, node.op_type), node, self.onnx_facts.of(node.scope), self.functions),
             unknown=unknown,
             data={} if newest is None else {"opset": newest},
         )

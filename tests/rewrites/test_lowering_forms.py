@@ -438,3 +438,42 @@ def test_time_grows_with_the_number_of_nodes_alone() -> None:
 
     seconds(10)
     assert seconds(400) < 4 * 3 * max(seconds(100), 0.05)  # four times the nodes; a quadratic part would show sixteen times
+
+
+# meanings that changed without a word in the attributes -----------------------------------------------------------------------
+
+
+def test_negative_indices_of_one_hot_are_out_of_range_before_opset_11() -> None:
+    x = np.array([1, -1, 2])
+    rows = [np.array(3), np.array([0.0, 1.0], np.float32)]
+    assert "counts from the back" in str(lower(built("OneHot", x, 11, rows), 9, rewrites=False))
+    model = built("OneHot", x, 11, rows)
+    model.graph.initializer.append(onnx.numpy_helper.from_array(np.array([1, 0, 2]), "x"))
+    del model.graph.input[0]
+    assert ops(proven(model, 9, {})) == ["OneHot"]
+
+
+@pytest.mark.parametrize("op", ["Max", "Min", "Sum", "Mean"])
+def test_variadic_operators_do_not_broadcast_before_opset_8(op: str) -> None:
+    x = noise((2, 3))
+    assert "does not broadcast before opset 8" in str(lower(built(op, x, 13, [noise((3,))]), 7))
+    proven(built(op, x, 13, [noise((2, 3), seed=1)]), 7, {"x": x})
+
+
+@pytest.mark.parametrize("mode", ["half_pixel", "output_half_pixel"])
+def test_regions_of_interest_keep_their_coordinates(mode: str) -> None:
+    x = noise((1, 2, 6, 6))
+    rois = [np.array([[0, 0, 4, 5]], np.float32), np.array([0])]
+    model = built("RoiAlign", x, 16, rois, coordinate_transformation_mode=mode, output_height=2, output_width=2)
+    if mode == "half_pixel":
+        assert "half_pixel coordinates" in str(lower(model, 10, rewrites=False))
+    else:
+        proven(model, 10, {"x": x})
+
+
+def test_one_scale_passes_and_scales_of_an_axis_do_not() -> None:
+    x = noise((2, 3))
+    single = [np.array(0.5, np.float32), np.array(3, np.uint8)]
+    assert ops(proven(built("QuantizeLinear", x, 19, single, axis=1, saturate=1), 10, {"x": x})) == ["QuantizeLinear"]
+    many = [np.array([0.5, 1, 2], np.float32), np.array([3, 4, 5], np.uint8)]
+    assert "each index of an axis" in str(lower(built("QuantizeLinear", x, 19, many, axis=1), 10, rewrites=False))

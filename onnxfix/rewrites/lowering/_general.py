@@ -24,6 +24,7 @@ CHANGED_MEANING: dict[str, tuple[int, ...]] = {
     "Reshape": (14,),
     "Resize": (11, 13, 18, 19),
     "RoiAlign": (16,),
+    "Scan": (9,),
     "Softmax": (13,),
     "Split": (18,),
     "TopK": (10, 11),

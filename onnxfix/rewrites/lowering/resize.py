@@ -42,7 +42,12 @@ def lower(region: Region, low: int) -> Decline | None:
     if isinstance(scales, Decline):
         return scales
     if low < 9:
-        return Decline("Upsample takes scales as an input from opset 9 on")
+        region.edited.op_type = "Upsample"
+        del region.edited.input[1:]
+        del region.edited.attribute[:]
+        _general.set_attribute(region, "mode", "nearest")
+        _general.set_attribute(region, "scales", [float(scale) for scale in scales])
+        return None
     stored = _stored_scales(region, scales)
     if low < 10:
         region.edited.op_type = "Upsample"
