@@ -112,9 +112,14 @@ def repair_model(
     check_external(proto, loaded.base_dir)
     info = model_info(loaded, ModelView(proto))
     frozen, frozen_notes = freeze(proto, options.shapes)
-    driver = Driver(frozen, targets, options, loaded.base_dir, progress)
+    start, simplified = frozen, ""
+    if options.simplify:
+        from onnxfix.rewrites._simplify import simplify
+
+        start, simplified = simplify(frozen, loaded.base_dir, options, progress or (lambda text: None))
+    driver = Driver(start, targets, options, loaded.base_dir, progress)
     _, first, _ = driver.first
-    before = _reports(targets, driver.lint(proto)[1] if frozen_notes else first)
+    before = _reports(targets, driver.lint(proto)[1] if frozen_notes or simplified else first)
     state = driver.run()
     proof: Proof | None = None
     wrong: OnnxfixError | None = None
@@ -125,11 +130,11 @@ def repair_model(
         if wrong is not None:
             faults = tuple(sorted({finding.code for finding in first if _needs_consent(finding)} - options.consent))
     after = _reports(targets, state.findings, driver.hidden(state.model))
-    changed = bool(state.applied or frozen_notes)
+    changed = bool(state.applied or frozen_notes) or start is not frozen
     errors = sum(report.count("error") for report in after)
     interface = (*frozen_notes, *retyped(proto, state.model), *lost_overrides(proto, state.model))
-    fidelity = ledger(proto, state, interface) if changed else None
-    notes = tuple(f"froze {note}" for note in frozen_notes)
+    fidelity = ledger(start if simplified else proto, state, interface) if changed else None
+    notes = (*filter(None, (simplified,)), *(f"froze {note}" for note in frozen_notes))
     if not options.verify and changed:
         notes += ("not verified",)
     status, data = "clean", loaded.data
@@ -155,6 +160,7 @@ def repair_model(
         detail=wrong.detail if isinstance(wrong, CannotRunError) else "",
         faults=faults,
         other_inputs=isinstance(wrong, CannotRunError) and wrong.other_inputs,
+        failing=driver.failing,
         diff=tuple(difference(proto, state.model)) if changed else (),
     )
     return report, output

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from onnxfix.rules.finding import Finding, Verdict
     from onnxfix.verify.prove import Proof
 
@@ -124,6 +126,7 @@ class RepairReport:
     detail: str = ""
     faults: tuple[str, ...] = ()
     other_inputs: bool = False
+    failing: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
     diff: tuple[str, ...] = field(default=())
 
     @property

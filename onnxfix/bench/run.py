@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import hashlib
 import json
 import tempfile
@@ -258,9 +259,9 @@ def _on_tensorrt(paths: Sequence[Path], options: BenchOptions, say: Callable[[st
         for number, (name, path) in enumerate(zip(names_of(paths), paths, strict=True)):
             one = _Loaded(name, path, hashlib.sha256(path.read_bytes()).hexdigest())
             try:
-                engines, model, precision = _engines_of(path, tool, folder / str(number), options, one, say)
-                expected, feeds = _expected(model, feeds, options)
-                for data in engines:
+                model, precision, built_for = _source_of(path, options)
+                expected, feeds = _expected(model, feeds, options, built_for)
+                for data in _engines_of(path, model, feeds, tool, folder / str(number), options, one, say):
                     one.runners.append(_open(trt, cuda, data, feeds, options))
                     stack.callback(one.runners[-1].close)
             except (MissingToolError, UsageError):
@@ -300,24 +301,60 @@ def _open(trt: Any, cuda: Any, data: bytes, feeds: Mapping[str, Array], options:
     return TensorRTRunner(trt, cuda, data, feeds, graph=options.graph, transfers=options.transfers)
 
 
+def _source_of(path: Path, options: BenchOptions) -> tuple[LoadedModel, frozenset[str], dict[str, tuple[int, ...]]]:
+    """The model that outputs are checked against, the types that it may compute in, and shapes that an engine was built for.
+
+    Raises:
+        UsageError: an engine has no record, or its model has changed since.
+    """
+    if not is_engine(path):
+        return load_model(path), options.build.precision, {name: each.opt for name, each in options.build.profiles.items()}
+    from onnxfix.engines.record import record_path
+
+    file = record_path(path)
+    try:
+        written = json.loads(file.read_text(encoding="utf-8"))
+        given, digest = Path(written["model"]["path"]), written["model"]["sha256"]
+        precision = frozenset(written["options"].get("precision", ()))
+        shapes = {name: tuple(each["opt"]) for name, each in written["options"].get("profiles", {}).items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        raise UsageError(
+            f"{path}: no record of how it was made is beside it ({file.name}), so its outputs cannot be checked; "
+            "give the model, or build it with `onnxfix build`"
+        ) from None
+    # The record has the path as it was given, from the folder where that was.
+    model = load_model(given if given.is_file() else path.parent / given.name)
+    if model.sha256 != digest:
+        raise UsageError(f"{path}: was built from another {given} than the one that is there now; build it again")
+    return model, precision, shapes
+
+
 def _engines_of(
-    path: Path, tool: Tool, folder: Path, options: BenchOptions, one: _Loaded, say: Callable[[str], None]
-) -> tuple[list[bytes], LoadedModel, frozenset[str]]:
-    """The engines of a file, the model that their outputs are checked against, and the types they may compute in."""
-    from onnxfix.engines import build
+    path: Path,
+    model: LoadedModel,
+    feeds: Mapping[str, Array],
+    tool: Tool,
+    folder: Path,
+    options: BenchOptions,
+    one: _Loaded,
+    say: Callable[[str], None],
+) -> list[bytes]:
+    """The engine in a file, or the engines that are built of a model, for the shapes of its inputs where none are given."""
+    from onnxfix.engines import ShapeRange, build
+    from onnxfix.engines.profile import usual_profile
 
     if is_engine(path):
-        data = path.read_bytes()
-        one.sizes.append(len(data))
-        model, precision = _model_of(path)
-        return [data], model, precision
-    model = load_model(path)
+        one.sizes.append(path.stat().st_size)
+        return [path.read_bytes()]
+    open_inputs = usual_profile(model.proto) if not options.build.profiles else {}
+    profiles = {name: ShapeRange(shape, shape, shape) for name in open_inputs for shape in [tuple(feeds[name].shape)]}
+    settings = dataclasses.replace(options.build, profiles=profiles or options.build.profiles)
     engines: list[bytes] = []
     folder.mkdir()
     for number in range(options.repeat):
         say(f"building {path}, {number + 1} of {options.repeat}")
         output = folder / f"{number}.engine"
-        result = build(path, output, options.build, engine=tool.name, timeout=options.timeout)
+        result = build(path, output, settings, engine=tool.name, timeout=options.timeout)
         if result.verdict != "built":
             words = [*(error.message for error in result.parse.errors), *result.messages, *result.parse.messages]
             why = words[0] if words else "no reason given"
@@ -325,41 +362,19 @@ def _engines_of(
         engines.append(output.read_bytes())
         one.sizes.append(result.size)
         one.seconds.append(result.seconds)
-    return engines, model, options.build.precision
+    return engines
 
 
-def _model_of(engine: Path) -> tuple[LoadedModel, frozenset[str]]:
-    """The model that an engine was built from, as the record beside it says, and the types that it computes in.
-
-    Raises:
-        UsageError: there is no record, or the model has changed since.
-    """
-    from onnxfix.engines.record import record_path
-
-    file = record_path(engine)
-    try:
-        written = json.loads(file.read_text(encoding="utf-8"))
-        path, digest = Path(written["model"]["path"]), written["model"]["sha256"]
-        precision = frozenset(written["options"].get("precision", ()))
-    except (OSError, ValueError, KeyError, TypeError):
-        raise UsageError(
-            f"{engine}: no record of how it was made is beside it ({file.name}), so its outputs cannot be checked; "
-            "give the model, or build it with `onnxfix build`"
-        ) from None
-    model = load_model(path)
-    if model.sha256 != digest:
-        raise UsageError(f"{engine}: was built from another {path} than the one that is there now; build it again")
-    return model, precision
-
-
-def _expected(model: LoadedModel, feeds: dict[str, Array], options: BenchOptions) -> tuple[dict[str, Array], dict[str, Array]]:
+def _expected(
+    model: LoadedModel, feeds: dict[str, Array], options: BenchOptions, built_for: Mapping[str, tuple[int, ...]]
+) -> tuple[dict[str, Array], dict[str, Array]]:
     """What onnxruntime gives for the model, and the inputs; they are made where there are none yet."""
     from onnxfix.verify.run import Runner
 
     reference = Runner(model.proto, model.base_dir)
-    shapes = {name: given.opt for name, given in options.build.profiles.items()} | dict(options.shapes)
     if not feeds:
-        feeds = make_feeds(model.proto, reference, BenchOptions(shapes=shapes, seed=options.seed))
+        shapes = {**built_for, **options.shapes}
+        feeds = make_feeds(model.proto, reference, dataclasses.replace(options, shapes=shapes))
     _check_inputs(model, feeds, model.path)
     return reference.run(feeds), feeds
 

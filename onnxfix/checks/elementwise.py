@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+import onnx
+
 from onnxfix.checks._registry import Context, Problem, check
 from onnxfix.checks.parser_values import Kind, conformable
 from onnxfix.model.dims import Poly
@@ -43,8 +46,10 @@ def implicit_batch(context: Context) -> Problem | None:
 
 @check("elementwise.same_types")
 def same_types(context: Context) -> Problem | None:
-    """Strongly typed networks want operands of one element type."""
+    """Strongly typed networks want operands of one element type; with `among` in the limit only these may not be mixed."""
     dtypes = {context.facts.dtype_name(name) for name in context.node.inputs if name} - {"?"}
+    if "among" in context.args:
+        dtypes &= set(context.args["among"])
     if len(dtypes) < 2:
         return None
     return Problem(f"mixes element types {', '.join(sorted(dtypes))}")
@@ -125,3 +130,32 @@ def operands_conformable(context: Context) -> Problem | None:
         return None
     shown = " and ".join("[" + ",".join(map(str, shape or ())) + "]" for shape in shapes)
     return Problem(f"cannot broadcast {shown}", (0, 1), "broadcast dimensions must be conformable")
+
+
+# What hands on the elements of its first input, perhaps repeated.
+_KEEPING = ("Cast", "Expand", "Identity", "Reshape", "Squeeze", "Tile", "Unsqueeze")
+
+
+@check("elementwise.infinite")
+def infinite(context: Context) -> Problem | None:
+    """Input 0 holds no constant infinity, in whatever shape that is spread.
+
+    Source: NVIDIA/trt-samples-for-hackathon-cn#84: a causal mask of -inf has NaN under TensorRT 9.0.
+    """
+    scope, name = context.node.scope, context.node.input(0)
+    while not context.facts.is_constant(name):
+        maker = scope.producers.get(name)
+        if maker is None or maker.op_type not in (*_KEEPING, "ConstantOfShape"):
+            return None
+        if maker.op_type == "ConstantOfShape":
+            value = maker.attr("value")
+            filled = None if value is None else onnx.numpy_helper.to_array(value)
+            return _infinite_problem(filled)
+        name = maker.input(0)
+    return _infinite_problem(context.facts.constant(name))
+
+
+def _infinite_problem(array: np.ndarray | None) -> Problem | None:
+    if array is None or not np.issubdtype(array.dtype, np.floating) or not np.isinf(array).any():
+        return None
+    return Problem("of infinities has NaN in place of the zeros", (0,))

@@ -8,6 +8,7 @@ of weights alone keeps them too (importer of release 5.1: convertToTensor, remov
 from __future__ import annotations
 
 from enum import StrEnum
+from math import prod
 from typing import TYPE_CHECKING
 
 from onnxfix.model.dims import Poly
@@ -107,8 +108,22 @@ class ParserValues:
             return True
         if node.op_type in BROADCAST and not conformable([self._facts.shape(name) for name in node.inputs if name]):
             return True
-        rank = self._facts.rank(node.input(0)) if node.op_type == "Transpose" else None
-        return rank is not None and len(node.attr("perm", ())) not in (0, rank)
+        rank = self._facts.rank(node.input(0))
+        if node.op_type == "Reshape":
+            return self._changes_volume(node)
+        if node.op_type == "BatchNormalization":
+            return rank is not None and rank < 2
+        return node.op_type == "Transpose" and rank is not None and len(node.attr("perm", ())) not in (0, rank)
+
+    def _changes_volume(self, node: Node) -> bool:
+        """True for a Reshape to another number of elements, as it comes of axes that the importer did not read before."""
+        data, target = self._facts.static_shape(node.input(0)), self._facts.numbers(node.input(1))
+        if data is None or target is None:
+            return False
+        keeps = not node.attr("allowzero", 0)
+        wanted = [data[axis] if size == 0 and keeps and axis < len(data) else int(size) for axis, size in enumerate(target.ravel())]
+        volume, others = prod(data), prod(size for size in wanted if size != -1)
+        return volume % others != 0 if -1 in wanted and others else -1 not in wanted and volume != others
 
     def dims(self, name: str) -> tuple[Number, ...] | None:
         """The dimensions that the parser sees, None where they are not known; a scalar weight counts as one axis of 1."""

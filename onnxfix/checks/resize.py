@@ -33,9 +33,9 @@ def linear_innermost(context: Context) -> Problem | None:
     if attribute_or_default(node, "mode") == "nearest":
         return None
     before, after = context.facts.shape(node.input(0)), context.facts.shape(node.outputs[0])
-    if before is None or after is None or len(before) <= 3:
+    if before is None or after is None or len(before) <= 3 or len(before) != len(after):
         return None
-    if any(a != b for a, b in zip(before[:-3], after[:-3], strict=True) if not isinstance(b, Poly)):
+    if any(a != b for a, b in zip(before[:-3], after[:-3], strict=False) if not isinstance(b, Poly)):
         return Problem("interpolates more than the three innermost axes")
     return None
 

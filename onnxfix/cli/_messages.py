@@ -106,6 +106,8 @@ def find_messages(asked: str, limit: int = 3) -> list[Match]:
     words = {message: _words(message) for message, _ in groups}
     frequency = Counter(word for found in words.values() for word in found)
     weight = {word: math.log(1 + len(words) / number) for word, number in frequency.items()}
+    # a word that no message has counts as the rarest, but not so much that a node's name hides what was found
+    rarest = math.log(1 + len(words)) / 2
     wanted = _words(_PREAMBLE.sub("", asked)) or _words(asked)
     operators = {op for _, op in recorded_operators()} | {member.op for members in groups.values() for member in members}
     named = {op for op in operators if op and re.search(rf"\b{re.escape(op)}\b", asked)}
@@ -115,7 +117,7 @@ def find_messages(asked: str, limit: int = 3) -> list[Match]:
         total = sum(weight[word] for word in words[message])
         covered = sum(weight[word] for word in words[message] & wanted)
         # Either may be the longer one: users cut messages short, and logs put more around them.
-        asked_total = sum(weight.get(word, 1.0) for word in wanted)
+        asked_total = sum(weight.get(word, rarest) for word in wanted)
         score = max(covered / total if total else 0.0, covered / asked_total if len(wanted) > 2 and asked_total else 0.0)
         if score < _ENOUGH:
             continue

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from onnxfix.cli._files import open_or_skip
+from onnxfix.cli._files import STDIN, open_or_skip
 from onnxfix.cli._options import NAME
 from onnxfix.cli._settings import NO_TARGET, chosen_targets
 from onnxfix.cli._state import current_state
@@ -61,6 +61,8 @@ def command(
         raise UsageError(NO_TARGET)
     if len(chosen) > 1:
         raise UsageError(f"one release at a time, not {', '.join(target.id for target in chosen)}")
+    if model == STDIN:
+        raise UsageError("reduce reads a file, not standard input")
     loaded = open_or_skip(model, state, skip_pointers=False)
     assert loaded is not None
     file = Path(output or f"{model.removesuffix('.onnx')}.reduced.onnx")

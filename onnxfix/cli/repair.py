@@ -108,6 +108,7 @@ class Output:
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the inputs.")
 @click.option("--shape", "shapes", metavar="NAME:1x3x8x8", multiple=True, help="Freeze an input's shape (repeatable).")
 @click.option("--inputs", "inputs_file", metavar="FILE.npz", type=NAME, help="Run both models on these inputs instead.")
+@click.option("--simplify", is_flag=True, help="Begin with what onnxslim makes of the model, where that is proven equal.")
 @click.option("--max-passes", type=click.IntRange(min=1), default=10, show_default=True, help="When to stop trying.")
 @click.option(
     "--external-data",
@@ -146,6 +147,7 @@ def command(
     seed: int,
     shapes: tuple[str, ...],
     inputs_file: str | None,
+    simplify: bool,
     max_passes: int,
     external_data: str,
     stamp: bool,
@@ -199,6 +201,7 @@ def command(
         atol=atol,
         max_passes=max_passes,
         partial=partial,
+        simplify=simplify,
     )
     dry = "--diff" if diff else "--dry-run" if dry_run else ""
     where = Output(output, in_place, not no_backup, external_data == "keep", stamp, dry)
@@ -213,6 +216,7 @@ def command(
 
     repeated = (("--shape", shapes), ("--allow", allow), ("--only", only), ("--skip", skip))
     words = tuple(word for name, values in repeated for value in values for word in (name, value))
+    words += ("--simplify",) if simplify else ()
     show = output_format == "text"
     build = _Build(engine, options_of(given, ranges), timeout) if builds else None
     run = _Run(state, chosen, options, inputs_file, where, tuple(names), words, skip_pointers, report_file, show, build)
@@ -339,6 +343,8 @@ def _repair(file: str, run: _Run) -> tuple[int, dict[str, Any] | None]:
         if progress is not None:
             progress("")
     report, outcome = finish(loaded, report, data, target, output)
+    if report.failing and report.status in ("unproven", "declined") and not output.dry and run.options.inputs is None:
+        outcome += _keep_inputs(report, target)
     if run.show:
         hiding = run.options.selection.words if run.options.selection is not None else ""
         builders = frozenset(target.id for target in run.targets if builds_for(target.id))
@@ -382,6 +388,25 @@ def finish(loaded: LoadedModel, report: RepairReport, data: bytes | None, target
     kept = _write(loaded, data, target, output)
     report = dataclasses.replace(report, output=str(target), output_sha256=hashlib.sha256(data).hexdigest())
     return report, f"written to {target}{' unchanged' if clean else ''}{f', the old model to {kept}' if kept else ''}"
+
+
+def _keep_inputs(report: RepairReport, target: Path) -> str:
+    """Write the inputs that show the difference beside where the model would be, and say so."""
+    import io
+
+    import numpy as np
+
+    from onnxfix.model.load import write_bytes
+
+    content = io.BytesIO()
+    np.savez(content, **dict(report.failing or {}))
+    file, number = target.with_suffix(".failing.npz"), 1
+    while file.exists():
+        number += 1
+        file = target.with_suffix(f".failing{number}.npz")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_bytes(file, content.getvalue())
+    return f"; inputs that show it, for --inputs: {file}"
 
 
 def _written(loaded: LoadedModel, target: Path, output: Output) -> list[Path]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from onnxfix.cli._building import build_options, build_step, device_line, fault_lines, frozen_and_ranges, options_of
-from onnxfix.cli._files import failed, open_or_skip
+from onnxfix.cli._files import STDIN, failed, open_or_skip
 from onnxfix.cli._options import NAME
 from onnxfix.cli._settings import NO_TARGET, chosen_rules, chosen_targets
 from onnxfix.cli._state import current_state
@@ -115,6 +115,8 @@ def command(
     if report_file is not None:
         check_output(Path(report_file))
     journey = _Journey(state, output_format == "text")
+    if model == STDIN:
+        raise UsageError("run reads a file, not standard input")
     begin = time.perf_counter()
     loaded = open_or_skip(model, state, skip_pointers=False)
     assert loaded is not None
@@ -124,7 +126,12 @@ def command(
     except OnnxfixError as error:
         text, code = failed(model, error, state)
         journey.entry["error"] = text
-    journey.say("end", *(journey.ends or ["every step was made"]), f"{time.perf_counter() - begin:.0f} s in all")
+        journey.ends.append("stopped by the error above")
+    journey.say(
+        "end",
+        *(journey.ends or ["every step was made" if not code else "not all steps were made"]),
+        f"{time.perf_counter() - begin:.0f} s in all",
+    )
     if output_format == "json" or report_file is not None:
         from onnxfix.model.load import write_bytes
         from onnxfix.report.json import document, dumps
@@ -310,6 +317,11 @@ def _bench(
     journey.entry["bench"] = bench_entry(found)
     if progress is not None:
         progress("")
+    consents = sorted({fix["consent"] for fix in journey.entry["repair"]["applied"] if fix["consent"]})
+    if consents:
+        journey.say(
+            "bench", f"by your consent ({', '.join(consents)}) the repaired model computes something else than the original"
+        )
     if journey.show:
         journey.say("bench", f"raw samples: {saved}")
         journey.state.out().lines(bench_lines(found))

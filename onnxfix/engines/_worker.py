@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 Reply = dict[str, Any]
 _STDOUT = 1
+# Of what a builder says, which may be a line for each kernel that it times.
+LARGEST_LOG = 1 << 25
 # How often progress is told, in seconds.
 _INTERVAL = 0.2
 # Precision: the builder flag that it is, up to TensorRT 10.
@@ -81,9 +83,11 @@ def _messages(captured: str) -> list[str]:
 
 
 def _printed(begin: int) -> str:
-    """What the library has printed from position `begin` on."""
+    """What the library has printed from position `begin` on, at most the last LARGEST_LOG bytes."""
     sys.stdout.flush()
-    return os.pread(_STDOUT, os.fstat(_STDOUT).st_size - begin, begin).decode("utf-8", "replace")
+    end = os.fstat(_STDOUT).st_size
+    begin = max(begin, end - LARGEST_LOG)
+    return os.pread(_STDOUT, end - begin, begin).decode("utf-8", "replace")
 
 
 def _missing_profiles(network: Any, given: Mapping[str, Any]) -> list[Reply]:

@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from onnxfix.engines._worker import LARGEST_LOG
 from onnxfix.engines.choice import choose
 from onnxfix.engines.options import BuildOptions
 from onnxfix.engines.result import BuildResult, BuildVerdict, NetworkTensor, ParserError, ParseResult, ParseVerdict
@@ -56,6 +57,7 @@ def parse(
         UsageError: there is no engine of that name.
     """
     _check_model(path)
+    _check_plugins(plugins)
     tool = choose(engine)
     answers, end = _ask(
         tool, {"model": str(Path(path).resolve()), "plugins": [str(Path(one).resolve()) for one in plugins]}, timeout
@@ -94,6 +96,7 @@ def build(
 
     options = options or BuildOptions()
     source = _check_model(path, output)
+    _check_plugins(options.plugins)
     tool = choose(engine)
     target = Path(output)
     settled, notes = settle(tool, options, source.proto)
@@ -179,7 +182,7 @@ def _as_request(options: BuildOptions) -> dict[str, Any]:
 
 
 class _End:
-    """How the child process ended, and all that was printed in it."""
+    """How the child process ended, and what was printed in it, at most the last LARGEST_LOG bytes."""
 
     def __init__(self, code: int | None, printed: str, limit: float) -> None:
         self.timeout = code is None
@@ -235,7 +238,7 @@ def _ask(
             if child.poll() is None:
                 child.kill()
                 child.wait()
-        log.seek(0)
+        log.seek(max(os.fstat(log.fileno()).st_size - LARGEST_LOG, 0))
         end = _End(code, log.read().decode("utf-8", "replace"), limit)
         return {answer["step"]: answer for answer in _answers(reply, 0)[0]}, end
 
@@ -309,6 +312,12 @@ def _check_model(path: str | os.PathLike[str], output: str | os.PathLike[str] | 
         if output is not None and same_file(Path(output), file):
             raise UsageError(f"{output}: is the model itself or its external data; choose another output")
     return model
+
+
+def _check_plugins(plugins: Sequence[Path]) -> None:
+    for plugin in plugins:
+        if not Path(plugin).is_file():
+            raise UsageError(f"--plugin-library {plugin}: no such file")
 
 
 def _check_profiles(parsed: ParseResult, profiles: Mapping[str, ShapeRange]) -> None:

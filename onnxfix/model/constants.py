@@ -26,6 +26,12 @@ def element_count(tensor: onnx.TensorProto) -> int:
     return count
 
 
+def stored_in(tensor: onnx.TensorProto) -> str:
+    """The field of TensorProto that holds the elements: `raw_data`, also where there are none, or a typed one."""
+    typed = ("float_data", "int32_data", "string_data", "int64_data", "double_data", "uint64_data")
+    return next((field for field in typed if len(getattr(tensor, field))), "raw_data")
+
+
 def _is_large(tensor: onnx.TensorProto) -> bool:
     """True where the tensor's array would take more than MAX_ARRAY_BYTES."""
     return element_count(tensor) * onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type).itemsize > MAX_ARRAY_BYTES

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 FORMATS = ("svg", "png")
 _LAYERS = 15
-_NAME = 40
+_NAME = 24
+_SHOWN = 0.95
 _BINS = 60
 _WORDS = {"computeMs": "GPU compute time (ms)", "hostLatencyMs": "host latency (ms)"}
 
@@ -67,11 +68,11 @@ def plot(bench: Bench, kind: str) -> bytes:
 def _distribution(axis: Any, bench: Bench) -> None:
     samples = all_samples(bench.variants, bench.headline)
     every = sorted(value for values in samples.values() for value in values)
-    # The slowest 1 % would squeeze the rest into one bar.
-    span = (every[0], every[max(int(len(every) * 0.99) - 1, 0)])
+    # The slowest would squeeze the rest into one bar.
+    span = (every[0], every[max(int(len(every) * _SHOWN) - 1, 0)])
     for name, values in samples.items():
         axis.hist(values, bins=_BINS, range=span, histtype="step", label=_short(name))
-    axis.set_xlabel(f"{_WORDS[bench.headline]}, without the slowest 1 %")
+    axis.set_xlabel(f"{_WORDS[bench.headline]}, up to the {_SHOWN:.0%} quantile")
     axis.set_ylabel("runs")
     axis.legend(fontsize=8)
 
@@ -81,7 +82,8 @@ def _medians(axis: Any, bench: Bench) -> None:
     middles = [summary.median for summary in summaries]
     low = [max(middle - summary.interval[0], 0.0) for middle, summary in zip(middles, summaries, strict=True)]
     high = [max(summary.interval[1] - middle, 0.0) for middle, summary in zip(middles, summaries, strict=True)]
-    axis.barh([_short(variant.name) for variant in bench.variants], middles, xerr=[low, high], capsize=4)
+    colours = [f"C{index}" for index in range(len(middles))]  # as in the panel above
+    axis.barh([_short(variant.name) for variant in bench.variants], middles, xerr=[low, high], capsize=4, color=colours)
     axis.invert_yaxis()
     axis.set_xlabel(f"median {_WORDS[bench.headline]} with 95 % interval")
 

@@ -118,6 +118,7 @@ def proof_entry(proof: Proof) -> dict[str, Any]:
     rtol = {name: RTOL[name] if proof.rtol is None else proof.rtol for name in types if name in RTOL}
     return {
         "passed": proof.passed,
+        "measured": proof.measured,
         "kind": proof.kind,
         "why": proof.why,
         "detail": proof.detail,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from onnxfix.report._groups import Fix
 from onnxfix.report.text import STYLES, count, table_lines
-from onnxfix.targets import op_support, recorded_operators
+from onnxfix.targets import op_support, recorded_operators, unrecorded_status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -144,8 +144,8 @@ def standing(domain: str, op: str, target: Target) -> Standing:
     if support is not None:
         message = support.message if support.status != "yes" else ""
         return Standing(support.status, support.limits, message, support.since, support.evidence)
-    if target.registered is not None and op not in target.registered:
-        status = "plugin" if target.unregistered == "plugin" and domain not in ("", "org.pytorch.aten") else "no"
+    status = unrecorded_status(domain, op, target)
+    if status != "unknown":
         return Standing(status, (), target.unregistered_message.replace("{op}", op), "", target.evidence)
     return Standing("unknown", (), "", "", None)
 

@@ -188,6 +188,8 @@ def _detail(text: str, view: View) -> list[Line]:
 
 
 def _verdict(proof: Proof) -> Part:
+    if proof.measured:
+        return "NOT EQUAL, which --allow approximate accepts", "bold yellow"
     if not proof.passed:
         return f"NOT EQUAL, allowed: {proof.budget}", "bold red"
     if proof.budget == "equal":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from onnxfix.model.declared import declared_otherwise
 from onnxfix.model.facts import Facts
@@ -21,11 +21,12 @@ from onnxfix.rewrites.catalogue import REWRITES, Applicability, Phase, RewriteIn
 from onnxfix.rewrites.list_initializers import list_initializers
 from onnxfix.rewrites.opset_move import Moved, form_of, move, way_of
 from onnxfix.rewrites.options import LEVELS
+from onnxfix.rewrites.raising import raise_node
 from onnxfix.rules.engine import lint_shadowed
 from onnxfix.rules.finding import Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     import onnx
@@ -93,6 +94,8 @@ class Driver:
         self.progress = progress or (lambda text: None)
         self.level = checker_level(model)
         self.quarantine: dict[FixKey, str] = {}
+        self.failing: Mapping[str, Any] | None = None
+        self._known: Facts | None = None
         self.first = self.lint(model)
 
     @property
@@ -103,7 +106,7 @@ class Driver:
     def lint(self, model: onnx.ModelProto) -> tuple[Facts, list[Finding], set[str]]:
         """Facts and findings of a model for all targets, and the outputs that stand behind a refused node."""
         view = ModelView(model)
-        facts = Facts(view, self.base_dir)
+        facts = self._known = Facts(view, self.base_dir, like=self._known)
         findings: list[Finding] = []
         shadowed: set[str] = set()
         for target in self.targets:
@@ -212,8 +215,10 @@ class Driver:
             changed = any(REWRITES[fix.rewrite].phase > Phase.EXPORTER_FAULTS for fix in state.applied)
             if info.phase is Phase.EXPORTER_FAULTS and changed:
                 return _declined(finding, info.name, "the model has been rewritten already")
-        elif LEVELS.index(info.applicability.value) > LEVELS.index(self.options.allow):
-            return _declined(finding, info.name, f"it is {info.applicability.value}", consent=info.applicability.value)
+        weaker = LEVELS.index(self.options.allow) < (LEVELS.index(info.applicability.value) if info.applicability in LEVELS else 0)
+        too_weak = _declined(finding, info.name, f"it is {info.applicability.value}", consent=info.applicability.value)
+        if weaker and not info.lossy:
+            return too_weak
         if info.whole_model:
             return self._propose_pass(finding, info, node, facts, names, own=own)
         if node is None:
@@ -225,7 +230,9 @@ class Driver:
         target = next(target for target in self.targets if target.id == finding.target)
         answer = rewrite(region, facts.of(node.scope), target)
         if isinstance(answer, Decline):
-            return _declined(finding, info.name, answer.reason, plain=answer.plain)
+            return _declined(finding, info.name, answer.reason, plain=answer.plain or weaker)
+        if weaker:
+            return too_weak
         changes = answer if isinstance(answer, list) else [answer if answer is not None else region.change()]
         return Proposal(info, [finding], changes, domain=node.domain)
 
@@ -241,8 +248,11 @@ class Driver:
             return Proposal(info, [finding])
         assert node is not None
         opset = finding.data.get("opset")
-        if opset is None or (node.opset or 0) <= opset:
-            return _declined(finding, info.name, "no older opset helps")
+        if opset is None or node.opset == opset:
+            return _declined(finding, info.name, "no other opset helps")
+        if opset > (node.opset or 0):
+            declined = raise_node(_region(node, facts, names), opset)
+            return Proposal(info, [finding], opset=opset) if declined is None else _declined(finding, info.name, declined.reason)
         if own:  # a form of its own in the older opset is asked for
             region = _region(node, facts, names)
             declined = form_of(region, opset)

@@ -208,7 +208,7 @@ def _drop_initializer(graph: onnx.GraphProto, name: str, log: EditLog) -> None:
 def drop_unused_import(model: onnx.ModelProto, domain: str) -> None:
     """Remove the import of a domain whose last node a rewrite has replaced."""
     view = ModelView(model)
-    if any(node.domain == domain for node in view.nodes()):
+    if any(node.domain == domain for node in view.nodes()) or any(function.domain == domain for function in model.functions):
         return
     for index, item in enumerate(model.opset_import):
         if item.domain == domain:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import onnx
 
@@ -104,14 +104,4 @@ def broken_gate(
 
 def _comes_later(finding: Finding, phase: Phase) -> bool:
     """True where a rewrite of this phase or a later one takes the finding away (a new constant is listed at the very end)."""
-    return any(
-        REWRITES[name].phase >= phase for name in finding.fixes if name != "schema_body" or _has_body(finding.location.op_type)
-    )
-
-
-def _has_body(op: str) -> bool:
-    """Whether ONNX gives an operator of its own domain a function body."""
-    if not onnx.defs.has(op):
-        return False
-    schema: Any = onnx.defs.get_schema(op)  # the stubs lack what is asked here
-    return bool(schema.has_function or schema.has_context_dependent_function)
+    return any(REWRITES[name].phase >= phase for name in finding.fixes)

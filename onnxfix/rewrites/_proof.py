@@ -9,6 +9,7 @@ from onnxfix.errors import OnnxfixError
 from onnxfix.model.dims import Poly, value_at
 from onnxfix.model.facts import Facts
 from onnxfix.model.view import ModelView
+from onnxfix.rewrites.catalogue import REWRITES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,6 +35,7 @@ def prove_repair(driver: Driver, state: State) -> tuple[State, Proof | None, Onn
     for _ in range(MAX_CULPRITS):
         if wrong is None or proof is None:
             break
+        driver.failing = driver.failing or proof.failing
         low, high = 0, len(state.steps)  # the first `high` fixes give a difference, the first `low` none
         while high - low > 1:
             middle = (low + high) // 2
@@ -47,6 +49,8 @@ def prove_repair(driver: Driver, state: State) -> tuple[State, Proof | None, Onn
         if not state.applied:
             return state, None, None
         proof, wrong = _proven(driver, state)
+    if wrong is not None and proof is not None:
+        driver.failing = proof.failing or driver.failing
     return state, proof, wrong
 
 
@@ -74,6 +78,8 @@ def _proven(driver: Driver, state: State) -> tuple[Proof | None, OnnxfixError | 
             if second.passed:
                 note = "the same operators, but not to the bit: another version is another kernel of the runtime"
                 proof = replace(second, note="; ".join(filter(None, (second.note, note))))
+        if not proof.passed and any(REWRITES[fix.rewrite].lossy for fix in state.applied):
+            return _measured(driver, state, proof)
     except CannotRunError as error:
         return None, error
     except MemoryError:
@@ -81,7 +87,27 @@ def _proven(driver: Driver, state: State) -> tuple[Proof | None, OnnxfixError | 
     return proof, None if proof.passed else OnnxfixError("the rewritten model gives other results")
 
 
-def _run(driver: Driver, state: State, exact: bool) -> Proof:
+def _measured(driver: Driver, state: State, proof: Proof) -> tuple[Proof, OnnxfixError | None]:
+    """How far a lossy rewrite moves the outputs, where everything else is proven without it.
+
+    Raises:
+        CannotRunError: the models cannot be run.
+    """
+    from onnxfix.rewrites._driver import Driver
+
+    rest = Driver(driver.original, driver.targets, replace(driver.options, allow="equivalent"), driver.base_dir)
+    others = rest.run()
+    if others.applied:
+        proven = _run(rest, others, exact=False)
+        if not proven.passed:
+            return proven, OnnxfixError("the rewritten model gives other results, without its lossy rewrites too")
+    shown = _run(driver, state, exact=False, regions=False)
+    if not all(output.compared for output in shown.outputs):
+        return proof, OnnxfixError("the rewritten model gives other results")
+    return replace(shown, passed=True, measured=not shown.passed), None
+
+
+def _run(driver: Driver, state: State, exact: bool, *, regions: bool = True) -> Proof:
     """Run the whole model, or its changed nodes alone where it runs nowhere.
 
     Raises:
@@ -104,7 +130,7 @@ def _run(driver: Driver, state: State, exact: bool) -> Proof:
             rtol=options.rtol,
             atol=options.atol,
             exact=exact,
-            regions=True,
+            regions=regions,
             retyped=any(fix.rewrite == "interface_type" for fix in state.applied),
             progress=lambda done, total: driver.progress(f"proof: sample {done} of {total}"),
         )

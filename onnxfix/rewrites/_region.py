@@ -169,7 +169,10 @@ class Region:
     def graph(self) -> gs.Graph:
         """The region as a graphsurgeon graph that holds just the node."""
         import onnx_graphsurgeon as gs
+        from onnx_graphsurgeon.logger import G_LOGGER
 
+        # its warnings are of types that it keeps by number, such as BFLOAT16
+        G_LOGGER.severity = G_LOGGER.ERROR
         inputs, outputs = (
             [onnx.helper.make_tensor_value_info(name, self.facts.dtype(name) or 1, None) for name in dict.fromkeys(names) if name]
             for names in (self.proto.input, self.proto.output)
@@ -256,6 +259,13 @@ class Region:
             if not named:
                 output.inputs[0].name = self.proto.name
                 named = True
+
+    def drop(self, *kept: gs.Tensor) -> None:
+        """Let the node go, its output too; `kept` are new values that other nodes read."""
+        self._replaced = True
+        self.node.outputs.clear()
+        self.graph.nodes.remove(self.node)
+        self.graph.outputs = list(kept)
 
     # result ---------------------------------------------------------------------------------------------------------------
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Decline | None:
     """See the module."""
     if not region.node.attrs.get("select_last_index", 0):
-        return Decline("it takes the first of equal values")
+        return Decline("it takes the first of equal values", plain=True)
     rank = facts.rank(region.proto.input[0])
     if not rank:
         return Decline("the rank of the data is unknown")

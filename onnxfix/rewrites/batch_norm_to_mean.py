@@ -30,7 +30,7 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Decline | None
         return kind
     inputs, attrs = region.proto.input, region.node.attrs
     if region.opset < 14 or not attrs.get("training_mode", 0):
-        return Decline("it computes no statistics of the batch")
+        return Decline("it computes no statistics of the batch", plain=True)
     rank = facts.rank(inputs[0])
     if rank is None or rank < 2:
         return Decline("the rank of the data is unknown")

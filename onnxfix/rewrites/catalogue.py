@@ -31,7 +31,10 @@ class Phase(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class RewriteInfo:
-    """One rewrite; `ops` is empty where it starts from any operator."""
+    """One rewrite; `ops` is empty where it starts from any operator.
+
+    `lossy` ones give other numbers on purpose: the proof is of everything else, and the report shows by how much outputs differ.
+    """
 
     name: str
     title: str
@@ -39,6 +42,7 @@ class RewriteInfo:
     phase: Phase
     ops: frozenset[str] = frozenset()
     over_model: bool = False
+    lossy: bool = False
 
     @property
     def whole_model(self) -> bool:
@@ -46,8 +50,10 @@ class RewriteInfo:
         return self.over_model or self.phase in (Phase.OPSET, Phase.INTERFACE)
 
 
-def _info(name: str, title: str, applicability: Applicability, phase: Phase, *ops: str, over_model: bool = False) -> RewriteInfo:
-    return RewriteInfo(name, title, applicability, phase, frozenset(ops), over_model)
+def _info(
+    name: str, title: str, applicability: Applicability, phase: Phase, *ops: str, over_model: bool = False, lossy: bool = False
+) -> RewriteInfo:
+    return RewriteInfo(name, title, applicability, phase, frozenset(ops), over_model, lossy)
 
 
 _ALL = (
@@ -86,6 +92,13 @@ _ALL = (
         "the branch that the If always takes, in its place",
         Applicability.EXACT,
         Phase.NORMALISE,
+        "If",
+    ),
+    _info(
+        "if_to_where",
+        "both branches, and Where between their outputs",
+        Applicability.EXACT,
+        Phase.OPERATORS,
         "If",
     ),
     _info(
@@ -448,6 +461,15 @@ _ALL = (
         "Softmax",
     ),
     _info(
+        "softmax_along_last_axis",
+        "Transpose, the same along the last axis, Transpose back",
+        Applicability.EQUIVALENT,
+        Phase.OPERATORS,
+        "Hardmax",
+        "LogSoftmax",
+        "Softmax",
+    ),
+    _info(
         "hardmax_to_gather",
         "rows of an identity matrix, gathered by ArgMax",
         Applicability.EXACT,
@@ -699,6 +721,71 @@ _ALL = (
         "Slice",
     ),
     _info(
+        "inline_function",
+        "the nodes of the function in its place",
+        Applicability.EXACT,
+        Phase.NORMALISE,
+    ),
+    _info(
+        "argmax_to_equal",
+        "ArgMax of what equals the extreme",
+        Applicability.EXACT,
+        Phase.OPERATORS,
+        "ArgMax",
+        "ArgMin",
+    ),
+    _info(
+        "abs_to_max",
+        "Max(x, 0 - x)",
+        Applicability.EXACT,
+        Phase.OPERATORS,
+        "Abs",
+        "Neg",
+    ),
+    _info(
+        "drop_empty_operand",
+        "the Concat without the empty operand",
+        Applicability.EXACT,
+        Phase.NORMALISE,
+    ),
+    _info(
+        "drop_default_attribute",
+        "leave out what the operator says of itself",
+        Applicability.EXACT,
+        Phase.NORMALISE,
+    ),
+    _info(
+        "resize_to_asymmetric",
+        "asymmetric coordinates, rounded down",
+        Applicability.EXACT,
+        Phase.OPERATORS,
+        "Resize",
+    ),
+    _info(
+        "resize_to_conv_transpose",
+        "the edge repeated, and ConvTranspose of every channel",
+        Applicability.EQUIVALENT,
+        Phase.OPERATORS,
+        "Resize",
+        "Upsample",
+    ),
+    _info(
+        "reshape_without_allowzero",
+        "Reshape without allowzero",
+        Applicability.EXACT,
+        Phase.NORMALISE,
+        "Reshape",
+    ),
+    _info(
+        "softmax_to_last",
+        "the same along the last axis, by name",
+        Applicability.EQUIVALENT,
+        Phase.OPERATORS,
+        "Hardmax",
+        "LogSoftmax",
+        "Softmax",
+    ),
+    _info(
         "resize_fill_roi",
         "a region of interest that has elements",
         Applicability.EXACT,
@@ -831,6 +918,31 @@ _ALL = (
         "GRU",
         "LSTM",
         "RNN",
+    ),
+    _info(
+        "resize_to_nearest",
+        "repeat elements in place of interpolating between them",
+        Applicability.APPROXIMATE,
+        Phase.OPERATORS,
+        "Resize",
+        "Upsample",
+        lossy=True,
+    ),
+    _info(
+        "quantized_pair_to_float",
+        "levels as whole numbers in floats",
+        Applicability.EXACT,
+        Phase.OPERATORS,
+        "DequantizeLinear",
+        "QuantizeLinear",
+    ),
+    _info(
+        "dft_to_matmul",
+        "MatMul with the matrix of the transform",
+        Applicability.EQUIVALENT,
+        Phase.OPERATORS,
+        "DFT",
+        "STFT",
     ),
     _info(
         "opset_move",

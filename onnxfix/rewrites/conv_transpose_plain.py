@@ -34,7 +34,7 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Decline | None
     pads = [int(item) for item in attrs.get("pads", (0,) * 2 * axes)]
     automatic, wanted = attrs.get("auto_pad", "NOTSET"), attrs.get("output_shape")
     if automatic == "NOTSET" and wanted is None and not any(more) and all(step == 1 for step in dilations):
-        return Decline("it has none of the attributes")
+        return Decline("it has none of the attributes", plain=True)
     if automatic == "VALID":
         pads = [0] * 2 * axes
     elif automatic != "NOTSET" or wanted is not None:

@@ -25,7 +25,7 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Decline | None
     """See the module."""
     attrs, names = dict(region.node.attrs), region.proto.input
     if not attrs.pop("noop_with_empty_axes", 0):
-        return Decline("it says nothing of empty axes")
+        return Decline("it says nothing of empty axes", plain=True)
     axes = facts.numbers(names[1]) if len(names) > 1 and names[1] else np.zeros(0)
     if axes is None:
         return Decline("the axes are computed at run time")

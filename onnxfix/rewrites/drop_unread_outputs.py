@@ -20,7 +20,7 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Decline | None
     """See the module."""
     rest = list(region.proto.output[1:])
     if not rest:
-        return Decline("it has one output")
+        return Decline("it has one output", plain=True)
     if any(is_read(facts, name) for name in rest):
         return Decline("another output than the first is read")
     del region.edited.output[1:]

@@ -28,7 +28,7 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Decline | None
     names = region.proto.input
     alpha, beta = float(attrs.pop("alpha", 1.0)), float(attrs.pop("beta", 1.0))
     if alpha == 1 and beta == 1 and len(names) > 2 and names[2]:
-        return Decline("its factors are 1 and it has a bias")
+        return Decline("its factors are 1 and it has a bias", plain=True)
     if alpha != 1:
         weights = facts.constant(names[1])
         if weights is not None:

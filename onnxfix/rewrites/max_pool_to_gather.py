@@ -33,7 +33,7 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Decline | None
         return windows
     made: gs.Tensor = region.node.inputs[0]
     if len(windows.kernel) < 3 and all(step == 1 for step in windows.dilations):
-        return Decline("its windows are neither dilated nor volumes")
+        return Decline("its windows are neither dilated nor volumes", plain=True)
     for axis, size in enumerate(windows.sizes):
         if windows.taps(axis) == [[place] for place in range(size)]:
             continue

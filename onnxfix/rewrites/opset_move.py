@@ -1,4 +1,4 @@
-"""Write the whole model in an older opset, as one transaction: all nodes follow, or none.
+"""Write the whole model in an older opset, or one below 7 in opset 7, as one transaction: all nodes follow, or none.
 
 A half-moved model is invalid by definition (Upsample in an opset-11 model, Clip with inputs in an opset-9 model), so the import
 changes together with the nodes, and gates run once at the end.
@@ -35,17 +35,22 @@ from onnxfix.rewrites.lowering import (
     grid_sample,
     is_inf,
     mod,
+    one_hot,
     pad,
     pool,
     pow,
+    quantize,
     reshape,
     resize,
+    roi_align,
     shape,
     slice,
     softmax,
     split,
+    thresholded_relu,
     top_k,
 )
+from onnxfix.rewrites.raising import raise_node
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -76,6 +81,7 @@ LOWERINGS: dict[str, Callable[[Region, int], Decline | None]] = {
     "CastLike": cast.lower,
     "Clip": clip.lower,
     "Constant": constant.lower,
+    "DequantizeLinear": quantize.lower,
     "Dropout": dropout.lower,
     "Equal": equal.lower,
     "Gemm": gemm.lower,
@@ -86,7 +92,9 @@ LOWERINGS: dict[str, Callable[[Region, int], Decline | None]] = {
     "Max": extremes.lower,
     "MaxPool": pool.lower,
     "Min": extremes.lower,
+    "Mean": extremes.lower,
     "Mod": mod.lower,
+    "OneHot": one_hot.lower,
     "Pad": pad.lower,
     "Pow": pow.lower,
     "ReduceL1": axes.lower,
@@ -99,15 +107,20 @@ LOWERINGS: dict[str, Callable[[Region, int], Decline | None]] = {
     "ReduceProd": axes.lower,
     "ReduceSum": axes.lower,
     "ReduceSumSquare": axes.lower,
+    "QuantizeLinear": quantize.lower,
     "Reshape": reshape.lower,
     "Resize": resize.lower,
+    "RoiAlign": roi_align.lower,
     "Shape": shape.lower,
     "Slice": slice.lower,
     "Softmax": softmax.lower,
     "Split": split.lower,
     "Squeeze": axes.lower,
+    "Sum": extremes.lower,
+    "ThresholdedRelu": thresholded_relu.lower,
     "TopK": top_k.lower,
     "Unsqueeze": axes.lower,
+    "Upsample": resize.lower,
 }
 
 
@@ -220,13 +233,15 @@ def move(
     Args:
         model: the model to edit; it is half edited where the move declines.
         facts: of the model.
-        low: the older opset.
+        low: the older opset, or a newer one to raise the model to.
         code: the rule that asks for it.
         names: the names that the model uses.
         log: what is done to original nodes.
         target: the release that the model is repaired for.
         allow: the weakest promise that a rewrite may make.
     """
+    if low > facts.view.opsets.get("", low):
+        return _raise(model, facts, low, code, names, log)
     moved = Moved([])
     for _ in range(MAX_ROUNDS):
         direct: list[tuple[Change, str]] = []
@@ -246,9 +261,7 @@ def move(
                 moved.add(way.rewrite, way.promise)
         if not others and stuck is None:
             apply_changes(model, direct, log)
-            for item in model.opset_import:
-                if not domain_of(item.domain):
-                    item.version = low
+            _import(model, low)
             return moved
         if not others:
             # shapes that lie behind a branch or a loop may be what is missing
@@ -265,6 +278,29 @@ def move(
         facts = facts.again(model)
         names = Names(model)
     return Decline(f"rewriting does not end within {MAX_ROUNDS} rounds on the way to opset {low}")
+
+
+def _raise(model: onnx.ModelProto, facts: Facts, high: int, code: str, names: Names, log: EditLog) -> Moved | Decline:
+    """Bring every node of ONNX's own domain to the newer opset `high`."""
+    changes: list[tuple[Change, str]] = []
+    for node in facts.view.nodes():
+        if node.domain or node.scope.function is not None:
+            continue
+        region = _maker(node, facts, names)()
+        declined = raise_node(region, high)
+        if declined is not None:
+            return Decline(f"{node.op_type} {node.name} cannot follow to opset {high}: {declined.reason}")
+        if region.is_edited or region.is_replaced:
+            changes.append((region.change(), code))
+    apply_changes(model, changes, log)
+    _import(model, high)
+    return Moved([])
+
+
+def _import(model: onnx.ModelProto, opset: int) -> None:
+    for item in model.opset_import:
+        if not domain_of(item.domain):
+            item.version = opset
 
 
 def _claim(changes: list[Change], taken: set[tuple[str, int]]) -> bool:

@@ -36,6 +36,7 @@ class RepairOptions:
         atol: absolute tolerance of the proof; None: by element type and size of the output.
         max_passes: how many passes at most.
         partial: give what was proven even where errors are left.
+        simplify: begin with what onnxslim makes of the model, where that is proven.
     """
 
     allow: str = "equivalent"
@@ -52,6 +53,7 @@ class RepairOptions:
     atol: float | None = None
     max_passes: int = 10
     partial: bool = False
+    simplify: bool = False
 
     def __post_init__(self) -> None:
         if self.allow not in LEVELS:

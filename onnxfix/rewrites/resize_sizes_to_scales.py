@@ -26,6 +26,8 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Decline | None
     inputs = region.proto.input
     if region.opset < 11 or len(inputs) < 4 or not inputs[3]:
         return Decline("it is given by scales")
+    if "axes" in region.node.attrs or region.node.attrs.get("keep_aspect_ratio_policy", "stretch") != "stretch":
+        return Decline("only some axes are resized, or the aspect ratio is kept")
     how = interpolation_of(region)
     if isinstance(how, Decline):
         return how

@@ -34,7 +34,7 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Decline | None
     axes = [axis % len(shape) for axis in axes] if axes is not None else list(range(len(starts)))
     steps = steps if steps is not None else [1] * len(starts)
     if all(step == 1 for step in steps):
-        return Decline("it steps over nothing")
+        return Decline("it steps over nothing", plain=True)
     made = region.node.inputs[0]
     plain = [number for number, step in enumerate(steps) if step == 1]
     if plain:

@@ -22,7 +22,7 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Decline | None
     """See the module."""
     attrs, names = region.node.attrs, region.proto.input
     if region.opset < 18 or (len(names) > 1 and names[1]):
-        return Decline("it says how large its pieces are")
+        return Decline("it says how large its pieces are", plain=True)
     rank, count = facts.rank(names[0]), int(attrs.get("num_outputs", len(region.proto.output)))
     if rank is None:
         return Decline("the rank of the data is unknown")

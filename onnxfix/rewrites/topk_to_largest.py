@@ -23,7 +23,7 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Decline | None
     if isinstance(kind, Decline):
         return kind
     if region.node.attrs.get("largest", 1):
-        return Decline("it takes the largest")
+        return Decline("it takes the largest", plain=True)
     negative = region.layer("Neg", "negative", [region.node.inputs[0]])
     attrs = {key: value for key, value in region.node.attrs.items() if key != "largest"}
     values, indices = region.layers("TopK", ("largest", "indices"), [negative, *region.node.inputs[1:]], **attrs)

@@ -12,15 +12,18 @@ from onnxfix.checks.inputs import without_dims
 from onnxfix.checks.limits import broken, input_label
 from onnxfix.checks.parser_values import MAX_RANK, Kind, ParserValues
 from onnxfix.checks.whole_graph import unsorted_names, wide_integer
+from onnxfix.model.constants import stored_in
 from onnxfix.model.declared import declared_otherwise
 from onnxfix.model.dims import Poly
+from onnxfix.model.load import is_external
 from onnxfix.model.opsets import domain_of
 from onnxfix.model.paths import function_path
 from onnxfix.model.view import bound
 from onnxfix.rewrites.catalogue import candidates
 from onnxfix.rules.finding import Finding, Location, ValueRef
+from onnxfix.rules.plausible import plausible
 from onnxfix.rules.rule import advice_rules, load_rule
-from onnxfix.targets import first_accepting, neighbours, op_support, plugin_names
+from onnxfix.targets import first_accepting, neighbours, op_support, unrecorded_status
 from onnxfix.targets.builds import build_limits
 
 if TYPE_CHECKING:
@@ -34,6 +37,9 @@ if TYPE_CHECKING:
 
 # ModelImporter.cpp of release 6.0 reads graph.initializer itself.
 LISTING_ENDS = "trt6.0"
+
+# ModelImporter.cpp of 5.0 to 7.1.
+CONSTANT_OUTPUT = "Assertion failed: tensors.at(output.name()).is_tensor()"
 
 # ShapedWeights.cpp of release 6.0-full-dims cuts what those before it refuse.
 CLAMPING_BEGINS = "trt6.0-fulldims"
@@ -59,7 +65,8 @@ class _Linter:
         self.target = target
         self.listed = set(view.main.inputs)
         self.shadowed: set[str] = set()
-        self.functions = {(domain_of(function.domain), function.name) for function in view.proto.functions}
+        self.main_values: ParserValues | None = None
+        self.functions = frozenset((domain_of(function.domain), function.name) for function in view.proto.functions)
         self.by_name = {function.name: function for function in reversed(view.proto.functions)}
         self.said: set[tuple[str, str, str]] = set()
 
@@ -108,6 +115,16 @@ class _Linter:
                 continue
             if 0 in (facts.shape(name) or ()) and not self.target.empty_weights:
                 yield self._on_value("OFX206", name, f"initializer {name!r} has no elements; {self.target.id} cannot read it")
+            tensor = self.view.main.initializers.get(name)
+            if tensor is not None and is_external(tensor) and not self.target.external_weights:
+                text = f"initializer {name!r} is stored in a file of its own, which {self.target.id} does not read"
+                yield self._on_value("OFX206", name, text)
+                continue
+            field = stored_in(tensor) if tensor is not None and self.target.typed_fields else "raw_data"
+            if field != "raw_data" and field not in self.target.typed_fields:
+                text = f"initializer {name!r} of {dtype} is stored in {field}, which {self.target.id} does not read"
+                yield self._on_value("OFX204", name, text)
+                continue
             if not self.target.weight_types or dtype in self.target.weight_types:
                 continue
             yield self._on_value(
@@ -121,6 +138,7 @@ class _Linter:
         contradiction = declared_otherwise(self.view, self.onnx_facts.of(self.view.main))
         if contradiction is not None:
             yield self._on_value("OFX703", *contradiction)
+        yield from self._weight_outputs()
         for value in self.view.proto.graph.output:
             name, declared = value.name, value.type.tensor_type.elem_type
             if not declared:
@@ -137,6 +155,21 @@ class _Linter:
                     name,
                     f"output {name!r} has element type {dtype}; {self.target.id} gives {_listing(self.target.output_types)}",
                 )
+
+    def _weight_outputs(self) -> Iterator[Finding]:
+        """Outputs that the parser holds as weights; what Shape and Size give becomes a tensor where it is an output."""
+        scope = self.view.main
+        if self.target.weight_outputs or self.main_values is None:
+            return
+        for name in scope.outputs:
+            maker = scope.producers.get(name)
+            if self.main_values.kind(name) is not Kind.WEIGHTS or (maker is not None and maker.op_type in ("Shape", "Size")):
+                continue
+            if maker is None:
+                yield self._on_value("OFX012", name, f"output {name!r} is an initializer, which {self.target.id} cannot give")
+            else:
+                text = f"gives output {name!r}, which {self.target.id} holds as a constant and cannot give"
+                yield self._make("OFX012", maker, text, slots=(), message=CONSTANT_OUTPUT)
 
     def _on_value(self, code: str, name: str, message: str) -> Finding:
         value = self._value(self.facts.of(self.view.main), name, "value")
@@ -184,6 +217,8 @@ class _Linter:
 
     def _walk(self, scope: Scope, values: ParserValues) -> Iterator[Finding]:
         facts = self.facts.of(scope)
+        if scope is self.view.main:
+            self.main_values = values
         unsorted = None if self.target.empty_names else unsorted_names(scope)
         if unsorted is not None:
             yield self._make("OFX011", unsorted.node, unsorted.text, slots=(), message=unsorted.message)
@@ -218,21 +253,19 @@ class _Linter:
                 problem = find_check(rule.check)(Context(node, facts, values, self.target, {}))
                 if problem is not None:
                     yield self._make(rule.code, node, problem.text, slots=problem.slots)
+        imported = None
+        if self._expands(node):
+            other = self._other_function(node)
+            if other:
+                yield self._make("OFX817", node, other, slots=())
+            imported = op_support("", node.op_type, self.target) if self._is_registered(node) else None
+            if imported is None or imported.status != "no":
+                return
         if not self.target.implicit_batch:
             problem = without_dims(Context(node, facts, values, self.target, {}))
             if problem is not None:
                 yield self._make("OFX301", node, problem.text, slots=problem.slots)
-        support = op_support(node.domain, node.op_type, self.target)
-        if support is None and self._expands(node):
-            other = self._other_function(node)
-            if other:
-                yield self._make("OFX816", node, other, slots=())
-            imported = op_support("", node.op_type, self.target)
-            if imported is None or imported.status != "no" or not self._is_registered(node):
-                return
-            support = imported
-        if support is None and node.op_type in self.target.plugins:
-            return
+        support = imported or op_support(node.domain, node.op_type, self.target)
         if support is None:
             yield self._unrecorded(node)
             return
@@ -315,15 +348,12 @@ class _Linter:
             yield self._make("OFX811", node, text, slots=(slot,), message="is out of range. Clamping to", since="trt9.0")
 
     def _unrecorded(self, node: Node) -> Finding:
-        registered = self.target.registered
-        if self.target.plugins and node.op_type in plugin_names():
-            text = f"is a plugin that does not come with {self.target.id}"
-            return self._make("OFX103", node, text, message=self.target.unregistered_message.replace("{op}", node.op_type))
-        if registered is not None and node.op_type not in registered:
-            plugin = self.target.unregistered == "plugin"
-            code = "OFX103" if plugin and node.domain not in ("", "org.pytorch.aten") else "OFX101"
-            text = f"has no importer in {self.target.id}" + (" and no plugin of that name comes with it" if plugin else "")
-            return self._make(code, node, text, message=self.target.unregistered_message.replace("{op}", node.op_type))
+        status = unrecorded_status(node.domain, node.op_type, self.target)
+        if status != "unknown":
+            plugin = " and no plugin of that name comes with it" if self.target.unregistered == "plugin" else ""
+            message = self.target.unregistered_message.replace("{op}", node.op_type)
+            code = "OFX103" if status == "plugin" else "OFX101"
+            return self._make(code, node, f"has no importer in {self.target.id}{plugin}", message=message)
         words = {"yes": "takes it", "no": "does not take it", "plugin": "takes it with a plugin of that name"}
         known = neighbours(node.domain, node.op_type, self.target)
         others = "; ".join(f"{other.id} {words[support.status]}" for other, support in known)
@@ -345,7 +375,7 @@ class _Linter:
             slots=problem.slots,
             message=problem.message or limit.message,
             since=limit.since,
-            newest=limit.newest_opset,
+            newest=limit.taken_opset(node.opset or 0),
         )
 
     def _make(
@@ -378,7 +408,7 @@ class _Linter:
             parser_message=message or (support.message if support is not None and support.status != "yes" else ""),
             since=since,
             evidence=(support.evidence if support is not None else self.target.evidence,),
-            fixes=candidates(rule.rewrites, node.op_type),
+            fixes=plausible(candidates(rule.rewrites, node.op_type), node, self.onnx_facts.of(node.scope), self.functions),
             unknown=unknown,
             data={} if newest is None else {"opset": newest},
         )

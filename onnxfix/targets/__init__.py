@@ -1,6 +1,14 @@
 """TensorRT releases and what their parsers take, read from `rules/targets.toml` and `rules/ops/`."""
 
-from onnxfix.targets.support import Limit, OpSupport, first_accepting, neighbours, op_support, recorded_operators
+from onnxfix.targets.support import (
+    Limit,
+    OpSupport,
+    first_accepting,
+    neighbours,
+    op_support,
+    recorded_operators,
+    unrecorded_status,
+)
 from onnxfix.targets.target import Evidence, Target, all_targets, find_target, find_targets, plugin_names, resolve
 
 __all__ = [
@@ -17,4 +25,5 @@ __all__ = [
     "plugin_names",
     "recorded_operators",
     "resolve",
+    "unrecorded_status",
 ]

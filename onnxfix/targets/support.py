@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from onnxfix.errors import UsageError
 from onnxfix.targets._files import Table, read_toml, rules_dir
-from onnxfix.targets.target import Evidence, Target, all_targets, evidence_of, find_targets
+from onnxfix.targets.target import Evidence, Target, all_targets, evidence_of, find_targets, plugin_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -59,10 +59,11 @@ class Limit:
     since: str = ""
     evidence: Evidence | None = None
 
-    @property
-    def newest_opset(self) -> int | None:
-        """The newest opset in which a node that breaks this limit would be taken; None where no older opset helps."""
-        upper = self.opset.rpartition("..")[2]
+    def taken_opset(self, opset: int) -> int | None:
+        """The nearest opset in which a node of `opset` that breaks this limit would be taken; None where no other opset helps."""
+        lower, _, upper = self.opset.rpartition("..")
+        if lower and opset < int(lower):
+            return int(lower)
         return int(upper) if upper else self.newest
 
 
@@ -189,10 +190,35 @@ def _records(domain: str, op: str) -> dict[str, OpSupport]:
 
 
 def op_support(domain: str, op: str, target: Target) -> OpSupport | None:
-    """The record of an operator for a target, or None where nothing is recorded (which means *unknown*)."""
+    """The record of an operator for a target, or None where nothing is recorded (which means *unknown*).
+
+    A parser finds its importer by the operator's name alone (ModelImporter.cpp of every release, `opImporters.count`), so that an
+    operator of another domain without records of its own goes by those of ONNX's operator of that name.
+    """
     if "/" in op or "/" in domain or not op:
         return None
-    return _records(domain, op).get(target.id)
+    return (_records(domain, op) or _records("", op)).get(target.id) or _plugin_support(op, target)
+
+
+@cache
+def _plugin_support(op: str, target: Target) -> OpSupport | None:
+    """What holds of a plugin's name: `targets.toml` says which releases bring it."""
+    if op not in plugin_names():
+        return None
+    absent = "plugin" if target.plugins else "no"
+    message = target.unregistered_message.replace("{op}", op)
+    return OpSupport(op, "", "yes" if op in target.plugins else absent, (), target.evidence, message, "")
+
+
+def unrecorded_status(domain: str, op: str, target: Target) -> str:
+    """What holds of an operator without a record: `no`, `plugin` (only one of that name helps) or `unknown`.
+
+    Where the list of importers is known, a name that is not on it has none. A domain of its own has importers in no release.
+    """
+    own = domain in ("", "org.pytorch.aten") or domain.startswith("ai.onnx")
+    if target.registered is not None and op not in target.registered:
+        return "no" if own or target.unregistered != "plugin" else "plugin"
+    return "unknown" if own or target.unregistered != "plugin" else "plugin"
 
 
 def recorded_operators() -> tuple[tuple[str, str], ...]:

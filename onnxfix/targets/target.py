@@ -41,7 +41,8 @@ class Target:
         weight_types: element types that an initializer may have; empty where all are taken.
         weights_from: operators whose result the parser holds as weights, whatever they read (Constant; Shape up to 6.0).
         weights_through: operators that keep weights weights (Reshape, Transpose up to 6.0); all others make tensors of them.
-        unread: attributes, written `Shape.start`, that the importer does not read although shapes depend on them.
+        unread: attributes, written `Shape.start`, and inputs, written `ReduceMax[1]`, that the importer does not read although
+            shapes depend on them.
         optional_inputs: nodes may leave out inputs by an empty name; earlier parsers look it up.
         unnamed_dims: dimensions of inputs may have neither a size nor a name, or be 0.
         empty_weights: initializers may have no elements.
@@ -52,6 +53,9 @@ class Target:
         plugins: names of the plugins that the release's plugin library brings; empty where operators without importer are refused.
         lists_initializers: the parser finds initializers only through the graph's inputs.
         dynamic_inputs: axes other than 0 of an input may be dynamic.
+        weight_outputs: a graph output may be what the parser holds as weights.
+        external_weights: elements of initializers may lie in a file of their own.
+        typed_fields: the fields of TensorProto, beside raw_data, in which the parser finds elements.
         int64: what becomes of a constant beyond 32 bits: `refused`, `clamped` to them, or `native`.
         empty_names: several outputs of nodes may be left unnamed; earlier parsers take the empty name for one value.
     """
@@ -83,6 +87,9 @@ class Target:
     plugins: frozenset[str]
     lists_initializers: bool
     dynamic_inputs: bool
+    weight_outputs: bool
+    external_weights: bool
+    typed_fields: frozenset[str]
     int64: str
     empty_names: bool
     parser: str
@@ -138,6 +145,9 @@ def _read_target(data: object, position: int, where: str) -> Target:
         plugins=frozenset(table.strings("plugins", [])),
         lists_initializers=table.take("lists_initializers", bool, False),
         dynamic_inputs=table.take("dynamic_inputs", bool),
+        weight_outputs=table.take("weight_outputs", bool),
+        external_weights=table.take("external_weights", bool),
+        typed_fields=frozenset(table.strings("typed_fields", [])),
         int64=table.one_of("int64", ("refused", "clamped", "native")),
         empty_names=table.take("empty_names", bool),
         parser=table.take("parser", str),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -46,6 +46,8 @@ class Proof:
             inputs, because the first model runs nowhere; `structure`, the graphs alone, and nothing ran.
         why: why the first model runs nowhere, for the kind `regions`, and `structure` where it passed; short.
         detail: the runtimes' own words on that, whole.
+        measured: whether a difference is accepted, because a rewrite that gives other numbers on purpose was allowed.
+        failing: the inputs of the first sample that shows a difference, None where none does.
     """
 
     samples: int
@@ -60,6 +62,8 @@ class Proof:
     kind: Literal["models", "regions", "structure"] = "models"
     why: str = ""
     detail: str = ""
+    measured: bool = False
+    failing: Mapping[str, Array] | None = field(default=None, repr=False, compare=False)
 
     @property
     def budget(self) -> str:
@@ -145,6 +149,7 @@ def prove(
     total = 1 if inputs is not None else samples
     worst: dict[str, OutputProof] = {}
     used: list[Mapping[str, int]] = []
+    failing: Mapping[str, Array] | None = None
     refusals: list[str] = []
 
     others = _other_types(before, after) if retyped else {}
@@ -183,6 +188,8 @@ def prove(
                     results.append(wrong)
                 elif wrong is None and missed:
                     results = _within_noise(first, sample, got, results, seed)
+        if failing is None and not all(result.passed for result in results):
+            failing = sample.feeds
         for result in results:
             worst[result.name] = worst[result.name].worst_with(result) if result.name in worst else result
         used.append(sample.binding.dims)
@@ -198,7 +205,8 @@ def prove(
     drawn = sorted({node.op_type for node in all_nodes(before.graph.node)} & RANDOM)
     if drawn and not passed:
         notes.append(f"the model draws random numbers ({', '.join(drawn)}), so its outputs may differ from run to run")
-    return Proof(len(used), seed, tuple(used), outputs, exact, rtol, atol, passed, "; ".join(notes))
+    note = "; ".join(notes)
+    return Proof(len(used), seed, tuple(used), outputs, exact, rtol, atol, passed, note, failing=None if passed else failing)
 
 
 def _within_noise(

@@ -1,7 +1,12 @@
-"""Holds lint's verdicts against recorded answers of real parsers, and writes the page and the list of disagreements."""
+"""Holds lint's verdicts against recorded answers of real parsers, and writes the page and the list of disagreements.
+
+Four sets of models are bundled. The fifth, `corpus`, is 3 GB of larger exports that everyone builds alone: it is compared where the
+environment names its folder.
+"""
 
 from __future__ import annotations
 
+import os
 import re
 import tarfile
 from collections import Counter
@@ -19,13 +24,15 @@ from onnxfix.rules.finding import Verdict, verdict_of
 from onnxfix.targets import all_targets
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from onnxfix.rules.finding import Finding
 
 ROOT = Path(__file__).parents[2]
 RECORDS = ROOT / "fixtures" / "agreement"
 KNOWN = Path(__file__).parent / "known_disagreements.tsv"
+# Domain, operator and number of nodes of all operators in the corpus, so that a test can ask for their records without it.
+CORPUS_OPERATORS = RECORDS / "corpus_operators.tsv"
 PAGE = ROOT / "docs" / "agreement.md"
 SEEDS = ROOT / "fixtures" / "seedmodels"
 SETS = {
@@ -34,6 +41,10 @@ SETS = {
     "cases": "public bug reports as small models",
     "seedmodels": "exports of PyTorch 1.2, 1.3 and 1.7",
 }
+CORPUS = "corpus"
+CORPUS_TITLE = "larger exports of PyTorch 2.13 and models that packages ship, each built anew"
+# Names the folder of the corpus: a folder of .onnx files for each theme.
+CORPUS_FOLDER = "ONNXFIX_CORPUS"
 
 
 @dataclass(frozen=True)
@@ -71,13 +82,28 @@ def recorded_targets() -> list[str]:
     return [target.id for target in all_targets() if target.id in found]
 
 
-def models(collection: str) -> Mapping[str, bytes]:
-    """The models of a set by name; of the exports those that are bundled."""
-    if collection == "seedmodels":
-        return {path.stem: path.read_bytes() for path in sorted(SEEDS.glob("*.onnx"))}
-    with tarfile.open(RECORDS / "models" / f"{collection}.tar.xz") as archive:
-        files = ((member.name, archive.extractfile(member)) for member in archive)
-        return {Path(name).stem: file.read() for name, file in files if file is not None}
+def corpus_folder() -> Path | None:
+    """The folder of the corpus, None where the environment names none."""
+    named = os.environ.get(CORPUS_FOLDER, "")
+    return Path(named) if named else None
+
+
+def models(collection: str) -> Iterator[tuple[str, onnx.ModelProto]]:
+    """Name and model, one after the other, since those of the corpus are large; of the exports those that are bundled."""
+    if collection == CORPUS:
+        folder = corpus_folder()
+        assert folder is not None, f"{CORPUS_FOLDER} names no folder"
+        for path in sorted(folder.glob("**/*.onnx")):
+            yield path.relative_to(folder).with_suffix("").as_posix(), onnx.load(path, load_external_data=False)
+    elif collection == "seedmodels":
+        for path in sorted(SEEDS.glob("*.onnx")):
+            yield path.stem, onnx.load(path)
+    else:
+        with tarfile.open(RECORDS / "models" / f"{collection}.tar.xz") as archive:
+            for member in archive:
+                file = archive.extractfile(member)
+                if file is not None:
+                    yield Path(member.name).stem, onnx.ModelProto.FromString(file.read())
 
 
 @cache
@@ -100,8 +126,8 @@ def compare(collection: str) -> Mapping[str, list[Row]]:
     answers = _answers(collection)
     targets = [target for target in all_targets() if target.id in answers]
     rows: dict[str, list[Row]] = {target.id: [] for target in targets}
-    for name, data in models(collection).items():
-        view = ModelView(onnx.ModelProto.FromString(data))
+    for name, model in models(collection):
+        view = ModelView(model)
         facts = Facts(view)
         for target in targets:
             parser, operator, message = answers[target.id].get(name, ("unsure", "", ""))
@@ -142,6 +168,11 @@ def known(collection: str) -> list[str]:
     return [line for line in KNOWN.read_text().splitlines() if line.split("\t")[1] == collection]
 
 
+def compared(collection: str) -> list[str]:
+    """The names of the models that are here."""
+    return sorted({row.model for rows in compare(collection).values() for row in rows})
+
+
 def table(collection: str) -> list[str]:
     """The confusion matrix of one set as a table of the page."""
     lines = [
@@ -161,7 +192,18 @@ def table(collection: str) -> list[str]:
 
 def section(collection: str) -> str:
     """The part of the page about one set."""
-    return "\n".join([f"## {collection}: {SETS[collection]}", "", *table(collection), ""])
+    title = CORPUS_TITLE if collection == CORPUS else SETS[collection]
+    return "\n".join([f"## {collection}: {title}", "", *table(collection), ""])
+
+
+def written_section(collection: str) -> str:
+    """The part of the page as it stands; empty where it has none."""
+    text = PAGE.read_text() if PAGE.is_file() else ""
+    found = text.find(f"## {collection}: ")
+    if found < 0:
+        return ""
+    behind = text.find("\n## ", found)
+    return text[found:] if behind < 0 else text[found : behind + 1]
 
 
 def page(sections: Sequence[str]) -> str:
@@ -184,8 +226,34 @@ the models and answers come from: `fixtures/agreement/README.md`.
 {chr(10).join(sections)}"""
 
 
+def operators(collection: str) -> Counter[tuple[str, str]]:
+    """(domain, operator) of all nodes of a set with their number, in subgraphs and functions too; calls of a model's own functions
+    are no operators."""
+    found: Counter[tuple[str, str]] = Counter()
+    for _, model in models(collection):
+        own = {(function.domain, function.name) for function in model.functions}
+        waiting = [*model.graph.node, *(node for function in model.functions for node in function.node)]
+        while waiting:
+            node = waiting.pop()
+            if (node.domain, node.op_type) not in own:
+                found["" if node.domain == "ai.onnx" else node.domain, node.op_type] += 1
+            for attribute in node.attribute:
+                for graph in (attribute.g, *attribute.graphs):
+                    waiting.extend(graph.node)
+    return found
+
+
 def write(more: Sequence[str] = ()) -> None:
-    """Write the page, with sections that are `more` than those of the sets, and the list of known disagreements."""
+    """Write the page, `more` sections behind those of the sets, the list of disagreements, and of a corpus its operators.
+
+    Without the corpus its part of all of them stays as it stands.
+    """
+    here = corpus_folder() is not None
+    corpus = section(CORPUS) if here else written_section(CORPUS)
+    lines = [line for name in SETS for line in disagreements(name)] + (disagreements(CORPUS) if here else known(CORPUS))
     PAGE.parent.mkdir(exist_ok=True)
-    PAGE.write_text(page([*(section(name) for name in SETS), *more]))
-    KNOWN.write_text("".join(f"{line}\n" for name in SETS for line in disagreements(name)))
+    PAGE.write_text(page([*(section(name) for name in SETS), *([corpus] if corpus else []), *more]))
+    KNOWN.write_text("".join(f"{line}\n" for line in lines))
+    if here:
+        rows = sorted((*name, number) for name, number in operators(CORPUS).items())
+        CORPUS_OPERATORS.write_text("".join(f"{domain}\t{op}\t{number}\n" for domain, op, number in rows))

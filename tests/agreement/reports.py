@@ -8,8 +8,6 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import onnx
-
 from onnxfix.model.facts import Facts
 from onnxfix.model.view import ModelView
 from onnxfix.rules.engine import lint
@@ -89,9 +87,9 @@ def reports() -> tuple[Report, ...]:
 @cache
 def judged() -> Mapping[Report, str]:
     """What lint says where a report does not come out right, an empty text where it does."""
-    files, answers = models("cases"), {}
+    files, answers = dict(models("cases")), {}
     for case in dict.fromkeys(report.case for report in reports()):
-        view = ModelView(onnx.ModelProto.FromString(files[case]))
+        view = ModelView(files[case])
         facts = Facts(view)
         for report in (report for report in reports() if report.case == case):
             found = [lint(view, facts, target) for target in report.targets]

@@ -23,4 +23,4 @@ def test_at_least_97_percent_of_the_entries_come_out_right() -> None:
 
 def test_every_entry_is_about_a_bundled_model() -> None:
     assert len(reports()) == 486
-    assert {report.case for report in reports()} == set(models("cases"))
+    assert {report.case for report in reports()} == set(dict(models("cases")))

@@ -159,6 +159,7 @@ def gpu(monkeypatch):
 
     def build(path, output, options, *, engine, timeout):
         parsed = ParseResult(ParseVerdict.PARSED, engine, "1.7")
+        fake.profiles = options.profiles
         if "refused" in path.name:
             return BuildResult(BuildVerdict.FAILED, parsed, messages=("no kernel",))
         output.write_bytes(b"engine")
@@ -194,6 +195,7 @@ def test_engines_are_built_checked_and_measured_on_the_gpu(save, gpu):
     assert "slowest layers of a" in text
     assert "CUDA graph on, data transfers on" in text
     assert gpu.memory == {}
+    assert gpu.profiles["x"].min == gpu.profiles["x"].max == (2, 4)
     assert bench_entry(found)["throttled"]
 
 
@@ -203,7 +205,8 @@ def test_an_engine_needs_the_record_of_its_model(save, gpu, tmp_path):
     with pytest.raises(UsageError, match="no record of how it was made is beside it"):
         run.bench([engine], run.BenchOptions(plan=QUICK))
     model = save("{ y = Relu(x) }", "a.onnx")
-    record = {"model": {"path": str(model), "sha256": "0"}, "options": {"precision": ["fp16"]}}
+    profiles = {"x": {"min": [1, 4], "opt": [2, 4], "max": [4, 4]}}
+    record = {"model": {"path": "elsewhere/a.onnx", "sha256": "0"}, "options": {"precision": ["fp16"], "profiles": profiles}}
     (tmp_path / "a.engine.json").write_text(json.dumps(record))
     with pytest.raises(UsageError, match="was built from another"):
         run.bench([engine], run.BenchOptions(plan=QUICK))

@@ -187,3 +187,27 @@ def test_the_next_step_after_an_operator_that_nobody_knows_is_a_page_that_exists
     result = run("repair", "odd.onnx", "-t", "rtx1.7")
     assert result.out.endswith("Next: onnxfix explain OFX101\n")
     assert run("explain", "OFX101").code == 0
+
+
+def test_inputs_that_show_a_difference_are_kept(run: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import numpy as np
+
+    from onnxfix.rewrites import prelu_to_relu
+
+    def wrong(region: Any, facts: Any, target: Any) -> None:
+        region.replace(region.layer("Relu", "out", [region.node.inputs[0]]))
+
+    text = """<ir_version: 3, opset_import: ["" : 9]>
+    g (float[1,3,4,4] x, float[3,1,1] k) => (float[1,3,4,4] y) <float[3,1,1] k = {0.1, 0.2, 0.3}> { [n] y = PRelu (x, k) }"""
+    save(folder / "m.onnx", text)
+    monkeypatch.setattr(prelu_to_relu, "rewrite", wrong)
+    result = run("repair", "-t", "trt5.1", "m.onnx", "-o", "out.onnx")
+    assert result.code in (1, 3)
+    assert not (folder / "out.onnx").exists()
+    assert "inputs that show it, for --inputs: out.failing.npz" in result.out
+    assert np.load(folder / "out.failing.npz")["x"].shape == (1, 3, 4, 4)
+    again = run("repair", "-t", "trt5.1", "m.onnx", "-o", "out.onnx", "--inputs", "out.failing.npz")
+    assert again.code == result.code
+    assert not (folder / "out.failing2.npz").exists()
+    dry = run("repair", "-t", "trt5.1", "m.onnx", "--dry-run")
+    assert "failing" not in dry.out

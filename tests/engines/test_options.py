@@ -67,11 +67,16 @@ def test_options_that_cannot_be_are_refused_with_the_way_out(save, tmp_path, giv
 
 @pytest.mark.usefixtures("tensorrt")
 def test_a_plugin_library_that_does_not_load_is_a_missing_tool(save, tmp_path):
-    assert engines.build(save(MODEL), tmp_path / "m.engine", options(plugins=(Path("good.so"),))).verdict == "built"
+    good, broken = tmp_path / "good.so", tmp_path / "broken.so"
+    good.write_bytes(b"")
+    broken.write_bytes(b"")
+    assert engines.build(save(MODEL), tmp_path / "m.engine", options(plugins=(good,))).verdict == "built"
     with pytest.raises(MissingToolError, match=r"--plugin-library: .*broken\.so: no library of plugins"):
-        engines.build(save(MODEL), tmp_path / "m.engine", options(plugins=(Path("broken.so"),)))
+        engines.build(save(MODEL), tmp_path / "m.engine", options(plugins=(broken,)))
     with pytest.raises(MissingToolError, match=r"broken\.so"):
-        engines.parse(save(MODEL), plugins=[Path("broken.so")])
+        engines.parse(save(MODEL), plugins=[broken])
+    with pytest.raises(UsageError, match=r"none\.so: no such file"):
+        engines.parse(save(MODEL), plugins=[tmp_path / "none.so"])
 
 
 @pytest.mark.usefixtures("tensorrt")

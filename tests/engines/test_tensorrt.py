@@ -8,6 +8,7 @@ import onnx.numpy_helper
 import pytest
 
 from onnxfix import engines
+from onnxfix.__main__ import main
 from onnxfix.errors import MissingToolError, UsageError
 
 pytestmark = pytest.mark.usefixtures("tensorrt")
@@ -99,3 +100,19 @@ def test_an_engine_does_not_replace_the_external_data(save, tmp_path):
     with pytest.raises(UsageError, match="external data"):
         engines.build(path, tmp_path / "weights.bin")
     assert (tmp_path / "weights.bin").read_bytes() == bytes(16)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("build-crash", "the process died of SIGABRT"), ("build-hang", "stopped after 3 seconds")]
+)
+def test_the_command_tells_of_a_crash_or_a_hang_in_one_line_and_exits_2(save, tmp_path, name, said, capsys, tensorrt):
+    tensorrt.setenv("STAND_IN_PID", str(tmp_path / "pid"))
+    path = save(MODEL, f"{name}.onnx")
+    code = main(["build", str(path), "--engine", "tensorrt", "--timeout", "3", "-o", str(tmp_path / "m.engine")])
+    printed = capsys.readouterr()
+    assert code == 2
+    assert "the builder " in printed.out
+    assert "at fault: builder: " in printed.out
+    assert f"error: {path}: {said}" in printed.err
+    assert (tmp_path / "m.engine.log").exists()
+    assert not (tmp_path / "m.engine").exists()

@@ -17,8 +17,8 @@ wheels=${1:-}
 out=${2:-build-gpu}
 models=(
   torch1.7.1_decoder_nearest_dynamic_batch_opset11
-  torch1.7.1_prelu_opset11
-  torch1.7.1_pixel_shuffle_opset11
+  torch1.7.1_prelu_opset10
+  torch1.7.1_bilinear_align_corners_opset11
 )
 
 lacking() {

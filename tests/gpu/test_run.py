@@ -1,6 +1,7 @@
 """The script for GPU machines: without a GPU it says why it measures nothing; its table, from samples that are made up."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -23,6 +24,12 @@ def test_without_a_gpu_it_exits_4_with_the_reason(tmp_path: Path) -> None:
     assert done.returncode == 4, done.stdout + done.stderr
     assert done.stderr.startswith("not measured: tensorrt: ")
     assert not (tmp_path / "out").exists()
+
+
+def test_its_models_are_there() -> None:
+    names = re.findall(r"^  (torch[\w.]+)$", SCRIPT.read_text(), re.MULTILINE)
+    assert len(names) == 3
+    assert [name for name in names if not (ROOT / "fixtures" / "seedmodels" / f"{name}.onnx").is_file()] == []
 
 
 def test_a_folder_that_is_none_is_an_error(tmp_path: Path) -> None:

@@ -105,6 +105,41 @@ def test_a_condition_of_the_input_is_declined() -> None:
     assert ask(model, "inline_if") == "the condition depends on an input"
 
 
+def test_a_condition_of_the_input_chooses_between_both_branches() -> None:
+    model = parse("""
+    <ir_version: 8, opset_import: ["" : 13]>
+    g (float[2,3] x, bool c) => (float[2,3] y, float[2,3] z) {
+      a = Neg (x)
+      [node] y, z = If (c) <
+        then_branch = t () => (float[2,3] p, float[2,3] q) <float[3] w = {1, 2, 3}> { p = Sqrt (x)  q = Mul (a, w) },
+        else_branch = e () => (float[2,3] p, float[2,3] q) { p = Abs (x)  q = Exp (a) }
+      >
+    }
+    """)
+    result = rewrite(model, "if_to_where", target="trt7.0")
+    assert ops(result).count("Where") == 2
+    for c in (True, False):
+        feeds = {**X, "c": np.array(c)}
+        same_bits(run(model, feeds), run(result, feeds))
+
+
+@pytest.mark.parametrize(
+    ("then", "otherwise", "reason"),
+    [
+        ("float[2,3] p) { p = Neg (x) }", "float[3] r) { r = ReduceSum <keepdims = 0> (x, zero) }", "another shape or type"),
+        ("float[2,3] p) { p = RandomUniformLike (x) }", "float[2,3] r) { r = Abs (x) }", "holds RandomUniformLike"),
+    ],
+)
+def test_branches_that_cannot_both_be_computed_are_declined(then: str, otherwise: str, reason: str) -> None:
+    model = parse(f"""
+    <ir_version: 8, opset_import: ["" : 13]>
+    g (float[2,3] x, bool c) => (float[] y) <int64[1] zero = {{0}}> {{
+      [node] y = If (c) < then_branch = t () => ({then}, else_branch = e () => ({otherwise} >
+    }}
+    """)
+    assert reason in str(ask(model, "if_to_where"))
+
+
 def test_an_if_inside_a_branch_reads_what_the_outer_branch_makes() -> None:
     model = parse("""
     <ir_version: 8, opset_import: ["" : 13]>

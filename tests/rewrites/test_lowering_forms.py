@@ -1,6 +1,7 @@
 """Operators whose form changed, against onnxruntime over shapes, types, opsets and the values where they are delicate."""
 
 import itertools
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -297,6 +298,99 @@ def test_powers_of_mixed_types(base: Any, exponent: Any) -> None:
     proven(model, 9, {"x": x}, close=True)
 
 
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32])
+@pytest.mark.parametrize("op", ["BitwiseAnd", "BitwiseOr", "BitwiseXor", "BitwiseNot"])
+def test_bits_are_told_apart_by_division(op: str, kind: Any) -> None:
+    info = np.iinfo(kind)
+    values = [info.min, info.max, 0, 1, 90, info.max - 5]
+    first, second = (np.array(side, kind) for side in zip(*itertools.product(values, values), strict=True))
+    model = built(op, first, 18, [] if op == "BitwiseNot" else [second])
+    result = lower(model, 13)
+    assert not isinstance(result, str), result
+    want = ~first if op == "BitwiseNot" else {"And": first & second, "Or": first | second, "Xor": first ^ second}[op[7:]]
+    np.testing.assert_array_equal(run(result, {"x": first})["y"], want)
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int32, np.uint32])
+@pytest.mark.parametrize("direction", ["LEFT", "RIGHT"])
+def test_shifts_multiply_and_divide(direction: str, kind: Any) -> None:
+    info = np.iinfo(kind)
+    values = [info.min, info.max, 0, 1, 90, info.max - 5]
+    x, amounts = (np.array(side, kind) for side in zip(*itertools.product(values, [0, 1, 3, info.bits - 1]), strict=True))
+    result = lower(built("BitShift", x, 28, [amounts], direction=direction), 9)
+    assert not isinstance(result, str), result
+    want = np.left_shift(x, amounts) if direction == "LEFT" else np.right_shift(x, amounts)
+    np.testing.assert_array_equal(run(result, {"x": x})["y"], want)
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int32, np.uint32, np.int64, np.uint64])
+@pytest.mark.parametrize("fmod", [0, 1])
+def test_what_a_division_leaves(kind: Any, fmod: int) -> None:
+    info = np.iinfo(kind)
+    first, second = zip(
+        *itertools.product([info.min, info.max, 0, 1, 7, 6], [3, 7, info.max, 3 if info.min == 0 else -3]), strict=True
+    )
+    x = np.array(first, kind)
+    proven(built("Mod", x, 13, [np.array(second, kind)], fmod=fmod), 9, {"x": x})
+
+
+def test_what_is_above_the_threshold() -> None:
+    x = np.array(DELICATE, np.float32)
+    proven(built("ThresholdedRelu", x, 10, alpha=0.5), 9, {"x": x})
+
+
+def test_bits_of_64_decline() -> None:
+    x = np.arange(3)
+    assert "no type is wide enough" in str(lower(built("BitwiseAnd", x, 18, [x]), 13))
+
+
+# Pad and Resize ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["constant", "reflect", "edge", "wrap"])
+@pytest.mark.parametrize("kind", [np.float32, np.int32, np.float64])
+@pytest.mark.parametrize(("pads", "axes"), [([1, 2, 2, 1], [1, -1]), ([-1, 2, 0, -2], [1, 2]), ([0, 1, 1, 0, 2, 0], None)])
+@pytest.mark.parametrize("low", [18, 13, 9])
+def test_pads_of_all_modes(mode: str, kind: Any, pads: list[int], axes: list[int] | None, low: int) -> None:
+    x = (noise((2, 4, 5)) * 9).astype(kind)
+    x.ravel()[:2] = 0
+    if kind != np.int32:
+        x.ravel()[:3] = INF, -INF, NAN
+    value = np.array(0.1, kind) if mode == "constant" else None  # a double that float32 does not hold
+    constants = [np.array(pads), value, None if axes is None else np.array(axes)]
+    proven(built("Pad", x, 19, constants, mode=mode), low, {"x": x})
+
+
+@pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
+@pytest.mark.parametrize("low", [13, 11])
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"sizes": [9, 7], "axes": [2, 3]},
+        {"scales": [1.5, 2.0], "axes": [3, 2]},
+        {"sizes": [9, 7], "axes": [2, 3], "keep_aspect_ratio_policy": "not_larger"},
+        {"sizes": [9, 7], "axes": [2, 3], "keep_aspect_ratio_policy": "not_smaller"},
+        {"sizes": [2, 3, 3, 4], "antialias": 1},
+        {"scales": [1, 1, 0.6, 0.8], "antialias": 1, "exclude_outside": 1},
+        {"sizes": [2, 3, 8, 10]},
+        {"scales": [1, 1, 0.6, 0.8], "coordinate_transformation_mode": "half_pixel_symmetric"},
+    ],
+    ids=str,
+)
+def test_newer_forms_of_resize(mode: str, low: int, given: dict[str, Any]) -> None:
+    x = noise((2, 3, 6, 5))
+    given = dict(given)
+    symmetric = "coordinate_transformation_mode" in given
+    if mode == "nearest" and (symmetric or "antialias" in given):
+        pytest.skip("positions on halves, which runtimes round otherwise, and antialias is of no use there")
+    if "exclude_outside" in given and mode == "linear":
+        del given["exclude_outside"]
+    sizes, scales = given.pop("sizes", None), given.pop("scales", None)
+    constants = [None, None if scales is None else np.array(scales, np.float32), None if sizes is None else np.array(sizes)]
+    model = built("Resize", x, 19, constants[: 3 if sizes is not None else 2], mode=mode, **given)
+    proven(model, low, {"x": x}, close=True)
+
+
 # inside other nodes, several readers, outputs ------------------------------------------------------------------------------
 
 
@@ -318,3 +412,68 @@ def test_inside_branches_and_for_several_readers(low: int) -> None:
     )
     for flag in (True, False):
         proven(model, low, {"x": noise((2, 6)), "c": np.array(flag)}, close=True)
+
+
+@pytest.mark.parametrize("low", [13, 9])
+def test_exact_is_asked_for_and_an_equivalence_declines(low: int) -> None:
+    x = noise((2, 3))
+    exact = lower(built("Softmax", x, 13, axis=0), 9, rewrites=False)
+    assert "equivalent, not exact" in str(exact)
+    assert not isinstance(lower(built("ReduceMax", x, 18, [np.array([0])]), low, rewrites=False), str)
+
+
+def test_time_grows_with_the_number_of_nodes_alone() -> None:
+    def seconds(count: int) -> float:
+        nodes = []
+        for number in range(count):
+            nodes.append(onnx.helper.make_node("Softmax", [f"v{number}"], [f"s{number}"], axis=0))
+            nodes.append(onnx.helper.make_node("HardSwish", [f"s{number}"], [f"v{number + 1}"]))
+        values = [onnx.helper.make_tensor_value_info(name, T.FLOAT, [2, 3]) for name in ("v0", f"v{count}")]
+        graph = onnx.helper.make_graph(nodes, "g", values[:1], values[1:])
+        model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 18)], ir_version=8)
+        start = time.process_time()
+        result = lower(model, 9)
+        assert not isinstance(result, str)
+        return time.process_time() - start
+
+    seconds(10)
+    assert seconds(400) < 4 * 3 * max(seconds(100), 0.05)  # four times the nodes; a quadratic part would show sixteen times
+
+
+# meanings that changed without a word in the attributes -----------------------------------------------------------------------
+
+
+def test_negative_indices_of_one_hot_are_out_of_range_before_opset_11() -> None:
+    x = np.array([1, -1, 2])
+    rows = [np.array(3), np.array([0.0, 1.0], np.float32)]
+    assert "counts from the back" in str(lower(built("OneHot", x, 11, rows), 9, rewrites=False))
+    model = built("OneHot", x, 11, rows)
+    model.graph.initializer.append(onnx.numpy_helper.from_array(np.array([1, 0, 2]), "x"))
+    del model.graph.input[0]
+    assert ops(proven(model, 9, {})) == ["OneHot"]
+
+
+@pytest.mark.parametrize("op", ["Max", "Min", "Sum", "Mean"])
+def test_variadic_operators_do_not_broadcast_before_opset_8(op: str) -> None:
+    x = noise((2, 3))
+    assert "does not broadcast before opset 8" in str(lower(built(op, x, 13, [noise((3,))]), 7))
+    proven(built(op, x, 13, [noise((2, 3), seed=1)]), 7, {"x": x})
+
+
+@pytest.mark.parametrize("mode", ["half_pixel", "output_half_pixel"])
+def test_regions_of_interest_keep_their_coordinates(mode: str) -> None:
+    x = noise((1, 2, 6, 6))
+    rois = [np.array([[0, 0, 4, 5]], np.float32), np.array([0])]
+    model = built("RoiAlign", x, 16, rois, coordinate_transformation_mode=mode, output_height=2, output_width=2)
+    if mode == "half_pixel":
+        assert "half_pixel coordinates" in str(lower(model, 10, rewrites=False))
+    else:
+        proven(model, 10, {"x": x})
+
+
+def test_one_scale_passes_and_scales_of_an_axis_do_not() -> None:
+    x = noise((2, 3))
+    single = [np.array(0.5, np.float32), np.array(3, np.uint8)]
+    assert ops(proven(built("QuantizeLinear", x, 19, single, axis=1, saturate=1), 10, {"x": x})) == ["QuantizeLinear"]
+    many = [np.array([0.5, 1, 2], np.float32), np.array([3, 4, 5], np.uint8)]
+    assert "each index of an axis" in str(lower(built("QuantizeLinear", x, 19, many, axis=1), 10, rewrites=False))

@@ -104,7 +104,15 @@ def test_several_expressions_give_each_target_once_oldest_first() -> None:
 def test_what_is_not_recorded_is_not_supported() -> None:
     for target in all_targets():
         assert op_support("", "NoSuchOperator", target) is None
-        assert op_support("com.acme", "Relu", target) is None
+        assert op_support("com.acme", "NoSuchOperator", target) is None
+
+
+def test_a_domain_without_records_goes_by_the_operator_s_name() -> None:
+    for target in all_targets():
+        assert op_support("com.acme", "Relu", target) is op_support("", "Relu", target)
+        plugin = op_support("com.microsoft", "FusedConv", target)
+        assert plugin is not None
+        assert plugin.status in ("no", "plugin")
 
 
 def test_the_first_accepting_release_is_a_later_one_of_the_same_family() -> None:

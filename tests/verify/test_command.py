@@ -46,7 +46,19 @@ def test_json_has_the_keys_of_the_report(models):
     assert result.exit_code == report["run"]["exit_code"] == 1
     assert report["schema"] == "onnxfix-report/1"
     assert report["verify"]["bindings"] == [{"n": 3}, {"n": 3}]
-    assert set(report["verify"]) == {"passed", "kind", "why", "detail", "samples", "seed", "bindings", "outputs", "budget", "note"}
+    assert set(report["verify"]) == {
+        "passed",
+        "kind",
+        "why",
+        "detail",
+        "samples",
+        "seed",
+        "bindings",
+        "outputs",
+        "budget",
+        "note",
+        "measured",
+    }
     assert set(report["verify"]["outputs"][0]) >= {"name", "max_abs", "max_rel", "cosine", "ulp_max", "passed"}
     assert report["verify"]["budget"]["rtol"] == {"float32": 1e-5}
     assert report["first_difference"]["name"] == "t"

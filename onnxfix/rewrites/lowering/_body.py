@@ -22,7 +22,7 @@ _DOMAIN = "onnxfix.body"
 def has_body(op: str, opset: int) -> bool:
     """True where the schema of the operator at `opset` has a body, for some types of the inputs."""
     schema = schema_at(op, opset)
-    if schema is None:
+    if schema is None or op == "Bernoulli":  # it draws numbers, and the body would draw others
         return False
     return bool(schema.has_function or schema.has_context_dependent_function)  # type: ignore[attr-defined]  # not in the stubs
 
@@ -56,6 +56,12 @@ def expand(region: Region, low: int) -> Change | Decline:
     nodes = list(flat.graph.node)
     if any(node.op_type == proto.op_type and not node.domain for node in nodes):
         return Decline("")
+    return placed(region, nodes)
+
+
+def placed(region: Region, nodes: list[onnx.NodeProto]) -> Change:
+    """Inlined nodes in the place of the region's: names that nothing in the model has, the old name for the last of them."""
+    proto = region.proto
     kept = {*proto.input, *proto.output}
     renamed: dict[str, str] = {}
     for name in _made(nodes):

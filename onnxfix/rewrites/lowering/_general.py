@@ -24,6 +24,7 @@ CHANGED_MEANING: dict[str, tuple[int, ...]] = {
     "Reshape": (14,),
     "Resize": (11, 13, 18, 19),
     "RoiAlign": (16,),
+    "Scan": (9,),
     "Softmax": (13,),
     "Split": (18,),
     "TopK": (10, 11),
@@ -69,7 +70,9 @@ def lower(region: Region, low: int) -> Decline | None:
         return Decline(f"{op} does not exist in opset {low}")
     if any(old.since_version < version <= new.since_version for version in CHANGED_MEANING.get(op, ())):
         return Decline(f"{op} means something else in opset {low}")
-    given = len(region.proto.input)
+    given = max((slot for slot, name in enumerate(region.proto.input, 1) if name), default=0)
+    if given < len(region.proto.input) and len(region.proto.input) > old.max_input:
+        del region.edited.input[given:]
     if not old.min_input <= given <= old.max_input:
         return Decline(f"{op} takes {old.min_input} to {old.max_input} inputs in opset {low}, not {given}")
     if len(region.proto.output) > old.max_output:

@@ -42,7 +42,12 @@ def lower(region: Region, low: int) -> Decline | None:
     if isinstance(scales, Decline):
         return scales
     if low < 9:
-        return Decline("Upsample takes scales as an input from opset 9 on")
+        region.edited.op_type = "Upsample"
+        del region.edited.input[1:]
+        del region.edited.attribute[:]
+        _general.set_attribute(region, "mode", "nearest")
+        _general.set_attribute(region, "scales", [float(scale) for scale in scales])
+        return None
     stored = _stored_scales(region, scales)
     if low < 10:
         region.edited.op_type = "Upsample"
@@ -94,7 +99,9 @@ def _set_all_axes(region: Region, how: Interpolation, *, by_sizes: bool) -> Decl
         region.set_input(3, "sizes", np.array([axis.after for axis in how.axes], np.int64))
         return None
     for axis in how.axes:
-        if axis.before is not None and output_size(axis.before, axis.scale) != axis.after:
+        # onnxruntime multiplies in float32, onnx's inference in float64
+        sizes = set() if axis.before is None else {output_size(axis.before, axis.scale), int(axis.before * axis.scale)}
+        if sizes - {axis.after}:
             return Decline(f"no scale takes {axis.before} to {axis.after} alike")
     region.set_input(2, "scales", np.array([axis.scale for axis in how.axes], F32))
     del region.edited.input[3:]
