@@ -317,6 +317,11 @@ def _bench(
     journey.entry["bench"] = bench_entry(found)
     if progress is not None:
         progress("")
+    consents = sorted({fix["consent"] for fix in journey.entry["repair"]["applied"] if fix["consent"]})
+    if consents:
+        journey.say(
+            "bench", f"by your consent ({', '.join(consents)}) the repaired model computes something else than the original"
+        )
     if journey.show:
         journey.say("bench", f"raw samples: {saved}")
         journey.state.out().lines(bench_lines(found))

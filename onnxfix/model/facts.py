@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 # Operators whose result is not the same at every run.
 _RANDOM = {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Bernoulli"}
+# Operators of whose floating-point inputs an output's shape may depend.
+_READS_FLOATS = {"OneHot", "Range", "Resize", "Upsample"}
+_FLOATS = {onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16, onnx.TensorProto.DOUBLE, onnx.TensorProto.BFLOAT16}
 ATEN_DOMAINS = ("org.pytorch.aten", "aten")
 
 
@@ -47,6 +50,17 @@ class _Value:
 _NOTHING = _Value()
 
 
+class _Memory:
+    """What inference said so far: the same for the same node, in whatever model it stands."""
+
+    def __init__(self) -> None:
+        self.names = Names()
+        self.evaluator = _arithmetic.Evaluator(self.names)
+        self.types: dict[tuple[int, Shape | None], onnx.TypeProto] = {}
+        self.placeholders: dict[str, Poly] = {}
+        self.inferred: dict[tuple[object, ...], list[tuple[int, tuple[Number | None, ...] | None]]] = {}
+
+
 class Facts:
     """Facts of all scopes of a model.
 
@@ -54,26 +68,30 @@ class Facts:
         view: the model.
         base_dir: where external data lies; without it external tensors are never read.
         unread: attributes, written `Shape.start`, and inputs, written `ReduceMax[1]`, that are taken as if they were not there.
+        like: facts of a model that has many nodes in common with this one; what they learned is not asked again.
     """
 
-    def __init__(self, view: ModelView, base_dir: Path | None = None, unread: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self,
+        view: ModelView,
+        base_dir: Path | None = None,
+        unread: frozenset[str] = frozenset(),
+        like: Facts | None = None,
+    ) -> None:
         self.view = view
         self.base_dir = base_dir
         self._unread = unread
         self._without: dict[frozenset[str], Facts] = {}
-        self._names = Names()
-        self._evaluator = _arithmetic.Evaluator(self._names)
+        self._memory: _Memory = _Memory() if like is None else like._memory
+        self._names = self._memory.names
         self._scopes: dict[str, ScopeFacts] = {}
-        self._types: dict[tuple[int, Shape | None], onnx.TypeProto] = {}
-        self._placeholders: dict[str, Poly] = {}
-        self._inferred: dict[tuple[object, ...], list[tuple[int, tuple[Number | None, ...] | None]]] = {}
         for scope in view.scopes:
             if scope.parent is None:
                 self._run_scope(scope)
 
     def again(self, model: onnx.ModelProto) -> Facts:
         """Facts of the model after an edit."""
-        return Facts(type(self.view)(model), self.base_dir)
+        return Facts(type(self.view)(model), self.base_dir, like=self)
 
     def of(self, scope: Scope) -> ScopeFacts:
         """The facts of one scope's values, those of enclosing scopes included."""
@@ -85,7 +103,7 @@ class Facts:
         if not unread:
             return self
         if unread not in self._without:
-            self._without[unread] = Facts(self.view, self.base_dir, unread)
+            self._without[unread] = Facts(self.view, self.base_dir, unread, self)
         return self._without[unread]
 
     @cached_property
@@ -191,7 +209,7 @@ class Facts:
             if name and array is None:
                 return None
             arrays.append(array)
-        return self._evaluator.run(node, arrays, dtype, inputs[0].dtype if inputs else 0)
+        return self._memory.evaluator.run(node, arrays, dtype, inputs[0].dtype if inputs else 0)
 
     def _constant_of_shape(self, node: Node, facts: ScopeFacts) -> Array | None:
         target = facts.numbers(node.input(0))
@@ -255,11 +273,12 @@ class Facts:
             return None
         data = {}
         for name, value in zip(node.inputs, inputs, strict=True):
-            if name and value.shape is not None and len(value.shape) <= 1:
+            if name and value.shape is not None and len(value.shape) <= 1 and self._reads(node, value):
                 numbers = _arithmetic.to_numbers(self._array(value), value.dtype)
                 if numbers is not None:
                     data[name] = numbers
         signature = (
+            self._unread,
             node.op_type,
             node.domain,
             opset,
@@ -268,11 +287,15 @@ class Facts:
             tuple((value.dtype, value.shape) if name else None for name, value in zip(node.inputs, inputs, strict=True)),
             tuple((name in data) and (str(data[name].dtype), data[name].tobytes()) for name in node.inputs),
         )
-        known = self._inferred.get(signature)
+        known = self._memory.inferred.get(signature)
         if known is None:
             known = self._ask_onnx(schema, node, inputs, data)
-            self._inferred[signature] = known
+            self._memory.inferred[signature] = known
         return known
+
+    def _reads(self, node: Node, value: _Value) -> bool:
+        """Whether shapes may depend on the numbers of an input: on those of weights they never do."""
+        return value.dtype not in _FLOATS or node.op_type in _READS_FLOATS
 
     def _ask_onnx(
         self, schema: onnx.defs.OpSchema, node: Node, inputs: list[_Value], data: dict[str, np.ndarray]
@@ -310,7 +333,7 @@ class Facts:
 
     def _type_proto(self, value: _Value) -> onnx.TypeProto:
         key = (value.dtype, value.shape)
-        proto = self._types.get(key)
+        proto = self._memory.types.get(key)
         if proto is None:
             proto = onnx.TypeProto()
             proto.tensor_type.elem_type = value.dtype
@@ -320,10 +343,10 @@ class Facts:
                     entry = proto.tensor_type.shape.dim.add()
                     if isinstance(dim, Poly):
                         entry.dim_param = f"\N{SECTION SIGN}{dim!r}"
-                        self._placeholders[entry.dim_param] = dim
+                        self._memory.placeholders[entry.dim_param] = dim
                     elif dim <= _arithmetic.LARGEST:
                         entry.dim_value = int(dim)
-            self._types[key] = proto
+            self._memory.types[key] = proto
         return proto
 
     def _from_type(self, proto: onnx.TypeProto) -> tuple[int, tuple[Number | None, ...] | None]:
@@ -333,7 +356,7 @@ class Facts:
         if not kind.HasField("shape"):
             return kind.elem_type, None
         return kind.elem_type, tuple(
-            dim.dim_value if dim.HasField("dim_value") else self._placeholders.get(dim.dim_param) for dim in kind.shape.dim
+            dim.dim_value if dim.HasField("dim_value") else self._memory.placeholders.get(dim.dim_param) for dim in kind.shape.dim
         )
 
     def _array(self, value: _Value) -> Array | None:

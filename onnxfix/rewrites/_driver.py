@@ -95,6 +95,7 @@ class Driver:
         self.level = checker_level(model)
         self.quarantine: dict[FixKey, str] = {}
         self.failing: Mapping[str, Any] | None = None
+        self._known: Facts | None = None
         self.first = self.lint(model)
 
     @property
@@ -105,7 +106,7 @@ class Driver:
     def lint(self, model: onnx.ModelProto) -> tuple[Facts, list[Finding], set[str]]:
         """Facts and findings of a model for all targets, and the outputs that stand behind a refused node."""
         view = ModelView(model)
-        facts = Facts(view, self.base_dir)
+        facts = self._known = Facts(view, self.base_dir, like=self._known)
         findings: list[Finding] = []
         shadowed: set[str] = set()
         for target in self.targets:

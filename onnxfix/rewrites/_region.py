@@ -169,7 +169,10 @@ class Region:
     def graph(self) -> gs.Graph:
         """The region as a graphsurgeon graph that holds just the node."""
         import onnx_graphsurgeon as gs
+        from onnx_graphsurgeon.logger import G_LOGGER
 
+        # its warnings are of types that it keeps by number, such as BFLOAT16
+        G_LOGGER.severity = G_LOGGER.ERROR
         inputs, outputs = (
             [onnx.helper.make_tensor_value_info(name, self.facts.dtype(name) or 1, None) for name in dict.fromkeys(names) if name]
             for names in (self.proto.input, self.proto.output)

@@ -445,6 +445,15 @@ _ALL = (
         "Softmax",
     ),
     _info(
+        "softmax_along_last_axis",
+        "Transpose, the same along the last axis, Transpose back",
+        Applicability.EQUIVALENT,
+        Phase.OPERATORS,
+        "Hardmax",
+        "LogSoftmax",
+        "Softmax",
+    ),
+    _info(
         "hardmax_to_gather",
         "rows of an identity matrix, gathered by ArgMax",
         Applicability.EXACT,
@@ -750,6 +759,15 @@ _ALL = (
         Applicability.EXACT,
         Phase.NORMALISE,
         "Reshape",
+    ),
+    _info(
+        "softmax_to_last",
+        "the same along the last axis, by name",
+        Applicability.EQUIVALENT,
+        Phase.OPERATORS,
+        "Hardmax",
+        "LogSoftmax",
+        "Softmax",
     ),
     _info(
         "resize_fill_roi",

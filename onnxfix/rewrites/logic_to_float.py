@@ -36,6 +36,8 @@ MOVERS = (
 
 def rewrite(region: Region, facts: ScopeFacts, target: Target) -> list[Change] | Decline:
     """See the module."""
+    if not any(facts.dtype(name) == BOOL for name in (*region.proto.input, *region.proto.output) if name):
+        return Decline("it has no boolean", plain=True)
     if region.opset < 8:
         return Decline("Max does not broadcast before opset 8")
     members = _members(region, facts)
@@ -113,8 +115,12 @@ def _write(region: Region, facts: ScopeFacts) -> Decline | None:
                 return Decline(f"a boolean is cast to {onnx.TensorProto.DataType.Name(region.node.attrs['to'])}")
             region.replace(inputs[0])
             return None
+        if region.node.attrs["to"] != BOOL:
+            return Decline("it casts no boolean", plain=True)
         if facts.dtype(names[0]) != FLOAT:
             return Decline(f"a boolean is cast from {facts.dtype_name(names[0])}")
+        if region.node.attrs["to"] != BOOL:
+            return Decline("it casts to no boolean", plain=True)
         region.replace(_nonzero(region, inputs[0]))
         return None
     if op in MOVERS:

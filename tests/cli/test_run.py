@@ -54,6 +54,29 @@ def test_one_command_lints_repairs_proves_parses_builds_for_two_gpus_and_measure
     assert [text.split(":")[0] for text in model["not_done"]] == ["gpu"]
 
 
+@needs_rtx
+def test_what_rtx_refuses_is_repaired_proven_and_built_and_an_original_that_nothing_runs_left_out(
+    seed: str, tmp_path: Path
+) -> None:
+    shutil.copy(SEEDS / "torch1.7.1_adaptive_pool_14x14_aten_opset11.onnx", tmp_path / "p.onnx")
+    done = run("p.onnx", "-t", "rtx1.7", *QUICK)
+    assert done.exit_code == 0, done.output
+    assert "blocked, 1 error" in done.output
+    assert "written to p.fixed.onnx" in done.output
+    assert "prove   2 samples, seed 0: " in done.output
+    assert "built p.fixed.engine: " in done.output
+    assert "left out p: onnxruntime does not run it" in done.output
+
+
+@needs_rtx
+def test_times_of_what_was_changed_by_consent_say_so(seed: str, tmp_path: Path) -> None:
+    shutil.copy(SEEDS / "torch1.3.1_nearest_size_256x192_opset11.onnx", tmp_path / "n.onnx")
+    done = run("n.onnx", "-t", "rtx1.7", "--allow", "OFX701", *QUICK)
+    assert done.exit_code == 0, done.output
+    assert "by your consent (OFX701) the repaired model computes something else than the original" in done.output
+    assert "n.fixed against n: " in done.output
+
+
 def test_a_release_that_is_not_here_ends_the_way_with_the_line_for_its_device(seed: str, tmp_path: Path) -> None:
     done = run(seed, "-t", "trt5.1", *QUICK, "--workspace", "64")
     assert done.exit_code == 0, done.output

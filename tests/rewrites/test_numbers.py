@@ -116,6 +116,20 @@ def test_several_axes_as_one(op: str, dims: tuple[object, ...]) -> None:
     holds(one_node(op, ["x"], {"x": dims}, opset=11, axis=1), "softmax_to_flat", {"x": noise(shape)}, bound=1e-6)
 
 
+@pytest.mark.parametrize("op", ["Hardmax", "LogSoftmax", "Softmax"])
+@pytest.mark.parametrize(
+    ("dims", "axis"), [((2, 3, 4), 1), ((2, 3, 4), 0), ((2, 3, 4), -1), ((2, 3), None), (("n", 3, "h", "w"), 1)]
+)
+def test_one_axis_is_made_the_last(op: str, dims: tuple[object, ...], axis: int | None) -> None:
+    shape = tuple(size if isinstance(size, int) else 5 for size in dims)
+    given = {} if axis is None else {"axis": axis}
+    holds(one_node(op, ["x"], {"x": dims}, opset=13, **given), "softmax_along_last_axis", {"x": noise(shape)}, bound=0)
+
+
+def test_of_an_old_opset_no_axis_is_made_the_last() -> None:
+    assert "before opset 13" in str(ask(one_node("Softmax", ["x"], {"x": (2, 3, 4)}, opset=11, axis=1), "softmax_along_last_axis"))
+
+
 @pytest.mark.parametrize(("opset", "axis"), [(13, -1), (13, 1), (18, 1), (11, 2), (9, 2)])
 def test_logarithms_of_shares(opset: int, axis: int) -> None:
     model = one_node("LogSoftmax", ["x"], {"x": (2, 3, 4)}, opset=opset, axis=axis)
@@ -164,3 +178,12 @@ def test_a_rewrite_of_what_importers_take_is_declined() -> None:
 def test_a_scalar_stays_one() -> None:
     result = rewrite(one_node("Round", ["x"], {"x": ()}, opset=11), "round_to_floor")
     assert run(result, {"x": np.array(2.5, np.float32)})["y"].shape == ()
+
+
+@pytest.mark.parametrize("op", ["LogSoftmax", "Softmax", "Hardmax"])
+@pytest.mark.parametrize("axis", [None, -1, 1, 0, -2])
+@pytest.mark.parametrize("dims", [(2, 3, 4), ("n", 3, "w", 2)])
+def test_shares_along_the_last_axis(op: str, axis: int | None, dims: tuple[object, ...]) -> None:
+    more = {} if axis is None else {"axis": axis}
+    shape = tuple(size if isinstance(size, int) else 5 for size in dims)
+    holds(one_node(op, ["x"], {"x": dims}, opset=13, **more), "softmax_to_last", {"x": noise(shape)}, bound=1e-6)

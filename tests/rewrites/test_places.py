@@ -194,3 +194,9 @@ def test_constants_beside_data() -> None:
     holds(model, "concat_constant_to_tensor", {"x": noise((1, 3, 4))})
     wide = one_node("Concat", ["x", "k"], {"x": (2, 3, 4)}, opset=9, axis=1, constants={"k": noise((2, 2, 4))})
     assert ask(wide, "concat_constant_to_tensor") == "a constant has a batch other than 1"
+
+
+@pytest.mark.parametrize("to", [onnx.TensorProto.INT64, onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16])
+def test_a_cast_of_no_boolean_is_no_logic(to: int) -> None:
+    model = one_node("Cast", ["x"], {"x": (2, 3)}, opset=13, out_dtype=to, to=to)
+    assert ask(model, "logic_to_float") == "it has no boolean"
