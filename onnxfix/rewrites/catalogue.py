@@ -761,6 +761,15 @@ _ALL = (
         "Reshape",
     ),
     _info(
+        "softmax_to_last",
+        "the same along the last axis, by name",
+        Applicability.EQUIVALENT,
+        Phase.OPERATORS,
+        "Hardmax",
+        "LogSoftmax",
+        "Softmax",
+    ),
+    _info(
         "resize_fill_roi",
         "a region of interest that has elements",
         Applicability.EXACT,

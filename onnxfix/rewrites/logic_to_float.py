@@ -119,6 +119,8 @@ def _write(region: Region, facts: ScopeFacts) -> Decline | None:
             return Decline("it casts no boolean", plain=True)
         if facts.dtype(names[0]) != FLOAT:
             return Decline(f"a boolean is cast from {facts.dtype_name(names[0])}")
+        if region.node.attrs["to"] != BOOL:
+            return Decline("it casts to no boolean", plain=True)
         region.replace(_nonzero(region, inputs[0]))
         return None
     if op in MOVERS:

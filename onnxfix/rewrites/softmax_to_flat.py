@@ -22,7 +22,7 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Decline | None
     """See the module."""
     shape = facts.shape(region.proto.input[0])
     if region.opset >= 13:
-        return Decline("it works along one axis")
+        return Decline("it works along one axis", plain=True)
     if shape is None:
         return Decline("the rank of the data is unknown")
     axis = int(region.node.attrs.get("axis", 1)) % max(len(shape), 1)

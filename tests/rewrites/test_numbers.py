@@ -178,3 +178,12 @@ def test_a_rewrite_of_what_importers_take_is_declined() -> None:
 def test_a_scalar_stays_one() -> None:
     result = rewrite(one_node("Round", ["x"], {"x": ()}, opset=11), "round_to_floor")
     assert run(result, {"x": np.array(2.5, np.float32)})["y"].shape == ()
+
+
+@pytest.mark.parametrize("op", ["LogSoftmax", "Softmax", "Hardmax"])
+@pytest.mark.parametrize("axis", [None, -1, 1, 0, -2])
+@pytest.mark.parametrize("dims", [(2, 3, 4), ("n", 3, "w", 2)])
+def test_shares_along_the_last_axis(op: str, axis: int | None, dims: tuple[object, ...]) -> None:
+    more = {} if axis is None else {"axis": axis}
+    shape = tuple(size if isinstance(size, int) else 5 for size in dims)
+    holds(one_node(op, ["x"], {"x": dims}, opset=13, **more), "softmax_to_last", {"x": noise(shape)}, bound=1e-6)
