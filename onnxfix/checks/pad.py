@@ -37,6 +37,24 @@ def two_axes(context: Context) -> Problem | None:
     return Problem(f"pads {len(padded)} axes; only two are taken") if len(padded) > 2 else None
 
 
+@check("pad.zero")
+def zero(context: Context) -> Problem | None:
+    """Padding is with zeros; with `no_op` in the limit a node that pads nothing may name another value.
+
+    Source: onnx-tensorrt 6.0-full-dims to tag release/8.0, builtin_op_importers.cpp, Pad (`mode == "constant" && value == 0`).
+    """
+    node = context.node
+    pads = _pads(context)
+    if context.args.get("no_op") and pads is not None and not any(pads):
+        return None
+    given: object = node.attr("value", 0.0)
+    if "pads" not in node.attributes and node.input(2):
+        numbers = context.facts.constant(node.input(2))
+        given = numbers.ravel()[0] if numbers is not None and numbers.size == 1 else 0.0
+    value = float(given)  # type: ignore[arg-type]
+    return Problem(f"pads with {value:g}, only zeros are taken") if value else None
+
+
 def _pads(context: Context) -> list[int] | None:
     """The padding in front of every axis, then behind, from the attribute or a constant input."""
     node = context.node

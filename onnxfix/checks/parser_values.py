@@ -66,6 +66,8 @@ class ParserValues:
         self._facts = facts
         self._target = target
         self._outer = outer
+        # whether a value seen so far has no valid dimensions
+        self.has_invalid: bool = outer is not None and outer.has_invalid
         self._kinds: dict[str, Kind] = dict.fromkeys(scope.inputs, Kind.TENSOR)
         self._kinds.update(dict.fromkeys((*scope.initializers, *scope.sparse_initializers), Kind.WEIGHTS))
 
@@ -78,11 +80,13 @@ class ParserValues:
 
     def set(self, name: str, kind: Kind) -> None:
         """Note how the parser holds a value that it gets from a call of a function."""
+        self.has_invalid = self.has_invalid or kind is Kind.INVALID
         self._kinds[name] = kind
 
     def add(self, node: Node, kind: Kind | None = None) -> None:
         """Note the outputs of a node that the parser has just imported; `kind` says that they are lost or invalid."""
         kind = kind or self._made_by(node)
+        self.has_invalid = self.has_invalid or kind is Kind.INVALID
         for name in node.outputs:
             if name:
                 self._kinds[name] = kind
@@ -95,15 +99,23 @@ class ParserValues:
             return Kind.WEIGHTS
         if first is Kind.LOST:
             return first
-        if Kind.INVALID in kinds or self._has_no_dims(node):
+        if Kind.INVALID in kinds or self._remembered_no_dims(node):
             return Kind.INVALID
         made_of_weights = kinds and all(kind in (Kind.WEIGHTS, Kind.CONSTANT_TENSOR) for kind in kinds)
         return Kind.CONSTANT_TENSOR if made_of_weights else Kind.TENSOR
 
-    def _has_no_dims(self, node: Node) -> bool:
-        """True for a layer that the network makes of a node without being able to give its dimensions."""
+    def _remembered_no_dims(self, node: Node) -> bool:
+        """`_has_no_dims`, computed once for all releases; with an implicit batch it is not known."""
         if self._target.implicit_batch:
             return False
+        key = ("no dims", node.index)
+        known = self._facts.memo.get(key)
+        if known is None:
+            known = self._facts.memo[key] = self._has_no_dims(node)
+        return known
+
+    def _has_no_dims(self, node: Node) -> bool:
+        """True for a layer that the network makes of a node without being able to give its dimensions."""
         if any((self._facts.rank(name) or 0) > MAX_RANK for name in node.outputs):
             return True
         if node.op_type in BROADCAST and not conformable([self._facts.shape(name) for name in node.inputs if name]):

@@ -405,7 +405,7 @@ def _dtype_by_schema(schema: onnx.defs.OpSchema, position: int, inputs: list[_Va
 class ScopeFacts:
     """Facts of the values that one scope sees; every method takes a value's name and answers for unknown names too."""
 
-    __slots__ = ("_constants", "_facts", "_parent", "scope", "values")
+    __slots__ = ("_constants", "_facts", "_parent", "memo", "scope", "values")
 
     def __init__(self, facts: Facts, scope: Scope, parent: ScopeFacts | None) -> None:
         self._facts = facts
@@ -413,6 +413,8 @@ class ScopeFacts:
         self.scope = scope
         self.values: dict[str, _Value] = {}
         self._constants: dict[str, np.ndarray | None] = {}
+        # what a reader concludes of a node from these facts alone, kept for the next release that it asks about
+        self.memo: dict[tuple[str, int], bool] = {}
 
     @property
     def functions(self) -> Sequence[onnx.FunctionProto]:

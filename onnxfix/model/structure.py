@@ -122,6 +122,7 @@ class _Demands:
     outputs: int
     attributes: Mapping[str, int]
     required: tuple[str, ...]
+    first: bool
 
 
 def _demands_on(node: onnx.NodeProto, version: int) -> _Demands | None:
@@ -145,11 +146,12 @@ def _demands(op: str, version: int) -> _Demands | None:
         return None
     kinds = {name: int(known.type) for name, known in schema.attributes.items()}  # type: ignore[call-overload]
     required = tuple(name for name, known in schema.attributes.items() if known.required)
-    return _Demands(schema.min_input, schema.min_output, kinds, required)
+    first = bool(schema.inputs) and schema.inputs[0].option != onnx.defs.OpSchema.FormalParameterOption.Optional
+    return _Demands(schema.min_input, schema.min_output, kinds, required, first)
 
 
 def _check_signature(node: onnx.NodeProto, demands: _Demands, where: str) -> None:
-    if len(node.input) < demands.inputs or (demands.inputs and not node.input[0]):
+    if len(node.input) < demands.inputs or (demands.first and demands.inputs and not node.input[0]):
         raise StructureError(f"{where} has {len(list(filter(None, node.input)))} inputs and needs {demands.inputs}")
     if len(node.output) < demands.outputs:
         raise StructureError(f"{where} has {len(node.output)} outputs and needs {demands.outputs}")

@@ -120,6 +120,12 @@ class Scope:
         """The nodes by their position in the proto's node list."""
         return {node.index: node for node in self.nodes}
 
+    @cached_property
+    def unmade(self) -> dict[int, str]:
+        """By a node's position, its first input that neither this scope nor one around it gives."""
+        found = ((node.index, next((name for name in node.inputs if name and self.owner(name) is None), "")) for node in self.nodes)
+        return {index: name for index, name in found if name}
+
     def stores(self, name: str) -> bool:
         """True where `name` is an initializer of this very scope, sparse or not."""
         return name in self.initializers or name in self.sparse_initializers

@@ -461,15 +461,6 @@ _ALL = (
         "Softmax",
     ),
     _info(
-        "softmax_along_last_axis",
-        "Transpose, the same along the last axis, Transpose back",
-        Applicability.EQUIVALENT,
-        Phase.OPERATORS,
-        "Hardmax",
-        "LogSoftmax",
-        "Softmax",
-    ),
-    _info(
         "hardmax_to_gather",
         "rows of an identity matrix, gathered by ArgMax",
         Applicability.EXACT,

@@ -247,7 +247,8 @@ class _Linter:
 
     def _node(self, node: Node, facts: ScopeFacts, values: ParserValues) -> Iterator[Finding]:
         yield from self._inputs_by_name(node)
-        yield from self._wide_integers(node, facts)
+        if self.target.int64 != "native":
+            yield from self._wide_integers(node, facts)
         for rule in advice_rules():
             if node.op_type in rule.ops and not node.domain:
                 problem = find_check(rule.check)(Context(node, facts, values, self.target, {}))
@@ -261,7 +262,7 @@ class _Linter:
             imported = op_support("", node.op_type, self.target) if self._is_registered(node) else None
             if imported is None or imported.status != "no":
                 return
-        if not self.target.implicit_batch:
+        if values.has_invalid and not self.target.implicit_batch:
             problem = without_dims(Context(node, facts, values, self.target, {}))
             if problem is not None:
                 yield self._make("OFX301", node, problem.text, slots=problem.slots)
@@ -304,8 +305,10 @@ class _Linter:
 
     def _inputs_by_name(self, node: Node) -> Iterator[Finding]:
         scope = self.view.main
-        names = [name for name in dict.fromkeys(node.inputs) if scope.stores(name) and name not in self.listed]
-        if names and self.target.lists_initializers:
+        names = []
+        if self.target.lists_initializers:
+            names = [name for name in dict.fromkeys(node.inputs) if scope.stores(name) and name not in self.listed]
+        if names:
             yield self._make(
                 "OFX010",
                 node,
@@ -314,7 +317,7 @@ class _Linter:
                 message="Assertion failed: tensors.count(input_name)",
                 since=LISTING_ENDS,
             )
-        missing = next((name for name in node.inputs if name and node.scope.owner(name) is None), None)
+        missing = node.scope.unmade.get(node.index)
         if missing is not None:
             yield self._make(
                 "OFX304",
@@ -333,7 +336,7 @@ class _Linter:
             )
 
     def _wide_integers(self, node: Node, facts: ScopeFacts) -> Iterator[Finding]:
-        found = None if self.target.int64 == "native" else wide_integer(node, facts)
+        found = wide_integer(node, facts)
         if found is None:
             return
         slot, label, value = found

@@ -72,6 +72,16 @@ def test_a_node_in_an_older_form_passes_where_it_is_whole_in_that() -> None:
         parse_model(proto.SerializeToString(), "m.onnx")
 
 
+@pytest.mark.parametrize("count", ["", "n"])
+def test_a_first_input_that_is_optional_may_be_left_out(count: str) -> None:
+    text = f"""<ir_version: 8, opset_import: ["" : 18]> g (int64 n, bool c, float[2] x) => (float[2] y) {{
+        y = Loop ({count}, c, x) <body = b (int64 i, bool go, float[2] s) => (bool on, float[2] t) {{
+            on = Identity (go)  t = Neg (s) }}>
+    }}"""
+    proto = onnx.parser.parse_model(text)
+    assert parse_model(proto.SerializeToString(), "m.onnx") == proto
+
+
 @pytest.mark.parametrize("old", [b"blocksize", b"PRelu", b"com.acme", b"then_branch", b"else_branch"])
 def test_text_that_is_no_utf8_is_named(old: bytes) -> None:
     data = model().SerializeToString().replace(old, b"\xff" + old[1:])

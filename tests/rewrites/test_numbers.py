@@ -116,20 +116,6 @@ def test_several_axes_as_one(op: str, dims: tuple[object, ...]) -> None:
     holds(one_node(op, ["x"], {"x": dims}, opset=11, axis=1), "softmax_to_flat", {"x": noise(shape)}, bound=1e-6)
 
 
-@pytest.mark.parametrize("op", ["Hardmax", "LogSoftmax", "Softmax"])
-@pytest.mark.parametrize(
-    ("dims", "axis"), [((2, 3, 4), 1), ((2, 3, 4), 0), ((2, 3, 4), -1), ((2, 3), None), (("n", 3, "h", "w"), 1)]
-)
-def test_one_axis_is_made_the_last(op: str, dims: tuple[object, ...], axis: int | None) -> None:
-    shape = tuple(size if isinstance(size, int) else 5 for size in dims)
-    given = {} if axis is None else {"axis": axis}
-    holds(one_node(op, ["x"], {"x": dims}, opset=13, **given), "softmax_along_last_axis", {"x": noise(shape)}, bound=0)
-
-
-def test_of_an_old_opset_no_axis_is_made_the_last() -> None:
-    assert "before opset 13" in str(ask(one_node("Softmax", ["x"], {"x": (2, 3, 4)}, opset=11, axis=1), "softmax_along_last_axis"))
-
-
 @pytest.mark.parametrize(("opset", "axis"), [(13, -1), (13, 1), (18, 1), (11, 2), (9, 2)])
 def test_logarithms_of_shares(opset: int, axis: int) -> None:
     model = one_node("LogSoftmax", ["x"], {"x": (2, 3, 4)}, opset=opset, axis=axis)
