@@ -134,6 +134,30 @@ class TestRecords:
         assert isinstance(record, support.OpSupport)
         assert [limit.rank for limit in record.limits] == ["3"]
 
+    def test_a_limit_of_many_releases(self, folder: Path) -> None:
+        """It comes before those of the record, with evidence of its own, and needs a record that takes the operator."""
+        shared = """
+[[limit]]
+targets = ["trt5.1"]
+rule = "OFX201"
+input = 0
+refused = ["UINT8"]
+evidence = { kind = "parser", ref = "asked" }
+"""
+        found = read_record(folder, RECORD + shared)
+        assert isinstance(found, support.OpSupport)
+        assert [(limit.rule, limit.evidence and limit.evidence.ref) for limit in found.limits] == [
+            ("OFX201", "asked"),
+            ("OFX301", None),
+        ]
+
+    @pytest.mark.parametrize("name", ["trt6.0", "trt5.0"])
+    def test_a_limit_of_a_release_without_a_record(self, folder: Path, name: str) -> None:
+        shared = f'[[limit]]\ntargets = ["{name}"]\nrule = "OFX201"\ninput = 0\nrefused = ["UINT8"]\n'
+        shared += 'evidence = { kind = "parser", ref = "asked" }\n'
+        message = complaint(lambda: read_record(folder, RECORD + shared))
+        assert f"limit 1: {name} has no record that takes the operator" in message
+
     @pytest.mark.parametrize(
         ("old", "new", "wanted"),
         [
@@ -147,7 +171,7 @@ class TestRecords:
             (
                 ', rank = "3"',
                 "",
-                "support 1, limit 1: a limit on an input has exactly one of constant, folded, tensor, present, types, rank",
+                "limit 1: a limit on an input has exactly one of constant, folded, tensor, present, types, refused, rank",
             ),
             (', rank = "3"', ', rank = "3", constant = true', "support 1, limit 1: a limit on an input has exactly one of"),
             (
