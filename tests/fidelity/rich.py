@@ -23,7 +23,7 @@ rich (float[1,3,8,8] x, float[1,3,8,8] z, bool flag) => (float[1,3,16,16] y, flo
   [lin] extra = Resize <mode = "linear"> (f, none, none, sizes)
   [choose] side = If (flag) <
     then_branch = yes () => (float[1,3,8,8] t) { [inner] k = Clip (a, lo)  t = Relu (k) },
-    else_branch = no () => (float[1,3,8,8] e) { e = Neg (a2) }>
+    else_branch = no () => (float[1,3,8,8] e) { e = Neg (a2)  drawn = RandomUniform <shape = [1]> () }>
   [dead] d = Relu (x)
 }
 <domain: "my", opset_import: ["" : 11], overload: "">

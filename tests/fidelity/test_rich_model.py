@@ -50,7 +50,7 @@ def test_untouched_nodes_are_byte_identical(pair: Pair) -> None:
     before, after = pair
     made = {node.output[0]: node for node in after.graph.node}
     same = [node.name for node in before.graph.node if raw(node) == raw(made[node.output[0]])]
-    assert same == ["conv", "sum", "call", "dead"]
+    assert same == ["conv", "sum", "dead"]  # the call gives way to the body of the function
     assert UNKNOWN in raw(made["c"])
 
 
@@ -61,10 +61,11 @@ def test_the_node_that_makes_an_old_output_has_the_old_name_note_and_metadata(pa
         new = made[node.output[0]]
         assert (new.name, new.doc_string) == (node.name, node.doc_string)
         kept = [entry for entry in new.metadata_props if entry.key != RULE_KEY]
-        assert [raw(entry) for entry in kept] == [raw(entry) for entry in node.metadata_props]
+        own = [entry for entry in kept if node.name != "call" or entry.key != "in"]  # what the function's node had already
+        assert [raw(entry) for entry in own] == [raw(entry) for entry in node.metadata_props]
     rules = {node.name: entry.value for node in after.graph.node for entry in node.metadata_props if entry.key == RULE_KEY}
     assert {rules[name] for name in ("act", "act_too", "lin")} == {"OFX101"}
-    assert {"conv", "sum", "call", "dead"}.isdisjoint(rules)
+    assert {"conv", "sum", "dead"}.isdisjoint(rules)
 
 
 def test_everything_around_the_nodes_is_kept(pair: Pair) -> None:
@@ -168,7 +169,8 @@ def _weight(model: onnx.ModelProto) -> None:
 
 def _gone(model: onnx.ModelProto) -> None:
     names = [tensor.name for tensor in model.graph.initializer]
-    del model.graph.initializer[names.index("unused")]
+    if "unused" in names:  # more than one pass comes by
+        del model.graph.initializer[names.index("unused")]
 
 
 def _annotation(model: onnx.ModelProto) -> None:
