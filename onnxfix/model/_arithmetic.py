@@ -297,23 +297,29 @@ def _concat(ev: Evaluator, node: Node, inputs: list[Array | None], dtype: int, i
 def _slice(ev: Evaluator, node: Node, inputs: list[Array | None], dtype: int, in_dtype: int) -> Array:
     array = _need(inputs, 0)
     starts, ends, axes, steps = slice_parameters(node, inputs)
-    index = [slice(None)] * array.ndim
     for start, end, axis, step in zip(starts, ends, axes or range(len(starts)), steps or [1] * len(starts), strict=False):
         if isinstance(start, Poly) or isinstance(end, Poly):
             raise _UnknownError
-        index[axis] = _python_slice(int(start), int(end), step, array.shape[axis])
-    return array[tuple(index)]
+        taken = slice_elements(int(start), int(end), step, array.shape[axis])
+        if taken is None:
+            raise _UnknownError
+        array = np.take(array, np.array(taken, np.int64), axis=axis)
+    return array
 
 
-def _python_slice(start: int, end: int, step: int, size: int) -> slice:
-    """A Slice's bounds as Python's: ONNX clamps the start of a negative step to the front, Python past it."""
+def slice_elements(start: int, end: int, step: int, size: int) -> range | None:
+    """The elements that Slice takes of an axis of `size`; None for "to the end" backwards, which runtimes read otherwise.
+
+    ONNX clamps the start of a negative step to the front, Python past it: of one element, [-2:-2:-2] is that element
+    (operator document of Slice 13, and onnxruntime).
+    """
     if step > 0:
-        return slice(start, end, step)
+        return range(*slice(start, end, step).indices(size))
     if end >= 2**31 - 1:
-        raise _UnknownError  # "to the end" backwards: the reference gives nothing, onnxruntime all
+        return None
     start = min(max(start + size if start < 0 else start, 0), size - 1)
     end = max(end + size if end < 0 else end, -1)
-    return slice(start, None if end < 0 else end, step)
+    return range(start, end, step)
 
 
 def slice_parameters(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from onnxfix.model._arithmetic import slice_elements
 from onnxfix.model.dims import Poly
 from onnxfix.rewrites._layers import gather, slice_
 from onnxfix.rewrites._region import Decline
@@ -46,9 +47,10 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Decline | None
         size = shape[axis]
         if isinstance(size, Poly):
             return Decline(f"the size of axis {axis} is dynamic")
-        # an end before the first element means up to it, which Python cannot say with a number
-        stop = None if step < 0 and end < -int(size) else end
-        places = np.arange(int(size))[slice(start, stop, step)]
+        taken = slice_elements(start, end, step, int(size))
+        if taken is None:
+            return Decline("it goes backwards from the end, which runtimes read otherwise")
+        places = np.array(taken, np.int64)
         if not places.size:
             return Decline(f"nothing is left along axis {axis}")
         made = gather(region, f"axis{axis}", made, places, axis)

@@ -103,7 +103,7 @@ def test_lint_needs_no_external_data_and_repair_names_what_is_missing(run: Any, 
     assert digest(folder / "m.onnx") == before
 
 
-@pytest.mark.parametrize(("text", "lint_code", "rule"), [(UNSHAPED, 0, ""), (CUSTOM, 1, "OFX")], ids=["unshaped", "custom"])
+@pytest.mark.parametrize(("text", "lint_code", "rule"), [(UNSHAPED, 1, "OFX205"), (CUSTOM, 1, "OFX")], ids=["unshaped", "custom"])
 @pytest.mark.parametrize("target", ["trt5.1", "trt7.1", "rtx1.7"])
 def test_a_strange_model_gets_findings_and_no_crash(
     run: Any, folder: Path, text: str, lint_code: int, rule: str, target: str

@@ -8,6 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from onnxfix.model._arithmetic import slice_elements
+
 from .programs import LARGEST, Program, facts_of, programs, value_at
 
 BINDINGS = ({"h": 1, "w": 1, "n": 1}, {"h": 7, "w": 4, "n": 2}, {"h": LARGEST, "w": 33, "n": 9})
@@ -208,3 +210,22 @@ def test_opset_6_broadcasting_by_axis_is_not_guessed() -> None:
         "b = Constant <value = float[2] {10,20}> () s = Add <axis = 0, broadcast = 1> (a, b) }"
     )
     assert array_of(text) is None
+
+
+@pytest.mark.parametrize(
+    ("bounds", "size", "taken"),
+    [
+        ((0, 2, 1), 3, [0, 1]),
+        ((-2, -2, -2), 1, [0]),
+        ((-5, -9, -1), 3, [0]),
+        ((-3, -9, -1), 3, [0]),
+        ((2, 0, -1), 3, [2, 1]),
+        ((9, -9, -2), 4, [3, 1]),
+        ((0, 5, 1), 0, []),
+        ((5, -9, -1), 0, []),
+    ],
+)
+def test_a_slice_takes_the_elements_that_onnxruntime_takes(bounds: tuple[int, int, int], size: int, taken: list[int]) -> None:
+    found = slice_elements(*bounds, size)
+    assert found is not None
+    assert list(found) == taken

@@ -89,7 +89,7 @@ def test_tensorrt_comes_only_with_an_extra(metadata: email.message.Message) -> N
         "polygraphy",
         "rich",
     }
-    assert set(metadata.get_all("Provides-Extra") or []) == {"tensorrt", "tensorrt-rtx", "gpu", "plot", "dev"}
+    assert set(metadata.get_all("Provides-Extra") or []) == {"tensorrt", "tensorrt-rtx", "gpu", "plot", "simplify", "dev"}
 
 
 def test_the_metadata_says_license_and_python(metadata: email.message.Message, wheel: Path) -> None:

@@ -10,7 +10,7 @@ from .harness import applied, ask, noise, parse, repair, rewrite, run
 
 LINEAR = """
 <ir_version: 6, opset_import: ["" : 11]>
-g (float[1,2,h,w] x%s) => (float[1,2,h2,w2] y) <float[4] s = {1, 1, 2, %s}, float[8] r = {0,0,0,0,1,1,1,1}> {
+g (float[1,c,h,w] x%s) => (float[1,c,h2,w2] y) <float[4] s = {1, 1, 2, %s}, float[8] r = {0,0,0,0,1,1,1,1}> {
   %s
   [node] y = Resize <mode = "linear", coordinate_transformation_mode = "half_pixel"> (z, r, s)
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from onnxfix.model._arithmetic import slice_elements
 from onnxfix.model.dims import Poly
 from onnxfix.rewrites import _layers
 from onnxfix.rewrites._region import Decline
@@ -57,11 +58,9 @@ def _gathered(region: Region, starts: list[int], ends: list[int], axes: list[int
         dim = None if shape is None else shape[axis]
         if dim is None or isinstance(dim, Poly):
             return Decline(f"Slice steps by {step} over axis {axis}, whose extent is unknown")
-        data = _layers.gather(region, f"axis{axis}", data, _positions(start, end, step, int(dim)), axis)
+        taken = slice_elements(start, end, step, int(dim))
+        if taken is None:
+            return Decline("Slice goes backwards from the end, which runtimes read otherwise")
+        data = _layers.gather(region, f"axis{axis}", data, list(taken), axis)
     region.replace(data)
     return None
-
-
-def _positions(start: int, end: int, step: int, dim: int) -> list[int]:
-    """The elements that ONNX's Slice takes; its bounds are clamped as Python's, but -1 counts from the back for an end too."""
-    return list(range(*slice(start, end, step).indices(dim)))
