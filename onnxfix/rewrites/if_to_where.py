@@ -47,9 +47,12 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Change | Decli
         if declined is not None:
             return declined
     ranks = []
-    for name in proto.output:
-        shape = facts.shape(name)
-        if not name or shape is None or not facts.dtype(name):
+    scopes = facts.scope.nodes_by_index[region.index].subgraphs.values()
+    for position, name in enumerate(proto.output):
+        # what the branches give, not what the model declares for the two of them
+        shapes = {facts.inner(scope).shape(scope.outputs[position]) for scope in scopes}
+        shape = shapes.pop()
+        if shapes or not name or shape is None or not facts.dtype(name):
             return Decline("its branches give another shape or type each, or one that is not known")
         ranks.append(len(shape))
     if rank and min(ranks) < rank:

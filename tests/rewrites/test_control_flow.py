@@ -140,6 +140,18 @@ def test_branches_that_cannot_both_be_computed_are_declined(then: str, otherwise
     assert reason in str(ask(model, "if_to_where"))
 
 
+def test_branches_of_other_shapes_are_declined_whatever_the_model_declares() -> None:
+    model = parse("""
+    <ir_version: 8, opset_import: ["" : 13]>
+    g (float[n,4] x, bool c) => (float[m,4] y) <int64[1] zero = {0}> {
+      [node] y = If (c) <
+        then_branch = t () => (float[m,4] p) { p = Neg (x) }, else_branch = e () => (float[m,4] r) { r = Gather (x, zero) }
+      >
+    }
+    """)
+    assert "another shape or type" in str(ask(model, "if_to_where"))
+
+
 def test_an_if_inside_a_branch_reads_what_the_outer_branch_makes() -> None:
     model = parse("""
     <ir_version: 8, opset_import: ["" : 13]>
