@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from onnxfix.rewrites._forms import float_kind
-from onnxfix.rewrites._layers import reduce, squeeze
+from onnxfix.rewrites._layers import clip, reduce, squeeze
 from onnxfix.rewrites._region import Decline
 
 if TYPE_CHECKING:
@@ -42,6 +44,10 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Decline | None
             return Decline("it passes the data on")
         axes = sorted(int(axis) % rank for axis in numbers) if numbers is not None and len(numbers) else list(range(rank))
     most = reduce(region, "ReduceMax", "most", x, axes)
+    if region.proto.op_type != "LogSoftmax":
+        # an infinite maximum less itself is NaN; less the largest number it stays infinite
+        largest = float(np.finfo(kind).max)
+        most = clip(region, "most_finite", most, -largest, largest, kind)
     below = region.layer("Sub", "below", [x, most])
     total = reduce(region, "ReduceSum", "total", region.layer("Exp", "exp", [below]), axes)
     log = region.layer("Log", "log", [total])

@@ -139,6 +139,14 @@ def test_logarithms_of_sums(axes: list[int] | None, keepdims: int, opset: int) -
     holds(model, "logsumexp_stable", {"x": noise((2, 3, 4)) * np.float32(200)}, bound=1e-6)
 
 
+@pytest.mark.parametrize("opset", [9, 13])
+def test_logarithms_of_sums_of_infinities(opset: int) -> None:
+    model = one_node("ReduceLogSumExp", ["x"], {"x": (4, 2)}, opset=opset, axes=[1])
+    x = np.array([[np.inf, 1], [-np.inf, -np.inf], [-np.inf, 2], [np.inf, -np.inf]], np.float32)
+    got = run(rewrite(model, "logsumexp_stable"), {"x": x})["y"]
+    np.testing.assert_array_equal(got, np.array([[np.inf], [-np.inf], [2], [np.inf]], np.float32))
+
+
 @pytest.mark.parametrize("op", ["ReduceSum", "ReduceL1", "ReduceSumSquare", "ReduceMax", "ReduceL2"])
 @pytest.mark.parametrize("axes", [[], [1]])
 def test_reductions_of_nothing(op: str, axes: list[int]) -> None:
