@@ -1,7 +1,8 @@
 """Every DOUBLE inside the model as FLOAT.
 
-Guard: no input or output of the model is DOUBLE, no constant is beyond FLOAT's range or a whole number that FLOAT rounds (above
-2**24), and nothing of it is in a model-local function. Equal to the precision of FLOAT: 1e-7 of the largest value over 16 cases.
+Guard: no input or output of the model is DOUBLE, no constant is beyond FLOAT's range, 0 in FLOAT alone or a whole number that FLOAT
+rounds (above 2**24), and nothing of it is in a model-local function. Equal to the precision of FLOAT: 1e-7 of the largest value
+over 16 cases.
 """
 
 from __future__ import annotations
@@ -42,6 +43,9 @@ def check(request: Request) -> Decline | None:
         finite = array[np.isfinite(array)]
         if (np.abs(finite) > np.finfo(np.float32).max).any():
             return Decline(f"constant {name} holds {finite[np.abs(finite).argmax()]:g}, which is beyond FLOAT")
+        lost = finite[(finite != 0) & (finite.astype(np.float32) == 0)]
+        if lost.size:
+            return Decline(f"constant {name} holds {lost[0]:g}, which is 0 in FLOAT")
         whole = finite[(finite == np.round(finite)) & (finite != finite.astype(np.float32))]
         if whole.size:
             return Decline(f"constant {name} holds {whole[0]:.17g}, a whole number that FLOAT rounds")

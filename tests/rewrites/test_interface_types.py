@@ -45,7 +45,10 @@ def test_not_where_only_exact_rewrites_are_allowed() -> None:
     assert "it is equivalent" in {item.reason for item in report.declined}
 
 
-@pytest.mark.parametrize(("value", "reason"), [("1e300", "beyond FLOAT"), ("16777217", "a whole number that FLOAT rounds")])
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [("1e300", "beyond FLOAT"), ("1e-50", "which is 0 in FLOAT"), ("16777217", "a whole number that FLOAT rounds")],
+)
 def test_a_constant_that_float_cannot_hold_is_named(value: str, reason: str) -> None:
     report, result = repair(parse(DOUBLE_INSIDE % value), "trt7.1")
     assert result is None
