@@ -51,7 +51,7 @@ def test_codes_may_be_a_list() -> None:
 
 
 def test_what_is_no_loaded_model_is_told_in_the_words_of_the_library() -> None:
-    with pytest.raises(onnxfix.OnnxfixError, match="pass what onnxfix.load_model"):
+    with pytest.raises(onnxfix.OnnxfixError, match=r"pass what onnxfix\.load_model"):
         onnxfix.lint_model(onnx.ModelProto(), ["trt5.1"])  # type: ignore[arg-type]
     with pytest.raises(onnxfix.OnnxfixError, match="is no path"):
         onnxfix.load_model(onnx.ModelProto())  # type: ignore[arg-type]
