@@ -204,8 +204,26 @@ def find_target(name: str) -> Target:
     if of_major:
         return of_major[-1]
     ids = [target.id for target in all_targets()]
-    close = suggest(wanted, known) or "."
+    near = _nearest(wanted)
+    close = f"; did you mean {near!r}?" if near else suggest(wanted, known) or "."
     raise UsageError(f"unknown target {name!r}{close} Known: {', '.join(ids)}")
+
+
+def _nearest(wanted: str) -> str:
+    """Of the names that are spelled like `wanted` but for the number, the one with the nearest number; empty where none is.
+
+    By its letters trt5.3 is close to trt9.3, which is another decade's release.
+    """
+    spelled = re.fullmatch(r"([a-z]*)(\d+)(?:\.(\d+))?(?:\.(\d+))?", wanted)
+    if spelled is None or (spelled[3] is None and int(spelled[2]) > 20):
+        return ""  # no number, or one that lacks its point (trt71)
+
+    def number(match: re.Match[str]) -> int:
+        return sum(int(part or 0) * weight for part, weight in zip(match.groups()[1:], (10**6, 10**3, 1), strict=True))
+
+    like = (re.fullmatch(spelled.re, name) for name in _by_name())
+    same = [match for match in like if match and match[1] == (spelled[1] or "trt")]
+    return min(same, key=lambda match: abs(number(match) - number(spelled)))[0] if same else ""
 
 
 def find_targets(expression: str) -> tuple[Target, ...]:

@@ -1,5 +1,7 @@
 """Targets are names in an order, found by id, alias, patch release or range; no record is never support."""
 
+import re
+
 import pytest
 
 from onnxfix.errors import UsageError
@@ -53,9 +55,20 @@ def test_other_names_are_refused_with_the_known_ones(name: str) -> None:
     assert str(caught.value).endswith(f"Known: {', '.join(target.id for target in all_targets())}")
 
 
-def test_a_typing_error_gets_a_suggestion() -> None:
-    with pytest.raises(UsageError, match=r"did you mean 'trt7\.1'\?"):
-        find_target("trt71")
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("trt71", "trt7.1"),
+        ("trt5.3", "trt5.1"),
+        ("trt12", "trt11.5"),
+        ("9.9", "trt9.3"),
+        ("jetpack4.2.1", "jetpack4.2.2"),
+        ("rtx2", "rtx1.7"),
+    ],
+)
+def test_a_typing_error_gets_the_nearest_name(name: str, meant: str) -> None:
+    with pytest.raises(UsageError, match=rf"did you mean '{re.escape(meant)}'\?"):
+        find_target(name)
 
 
 def between(low: str, high: str) -> list[str]:
