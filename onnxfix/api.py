@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from onnxfix.errors import UsageError
 from onnxfix.model.difference import difference
 from onnxfix.model.facts import Facts
 from onnxfix.model.interface import check_opsets, check_shapes, freeze, lost_overrides, retyped
-from onnxfix.model.load import check_external, external_locations, serialize
+from onnxfix.model.load import LoadedModel, check_external, external_locations, serialize
 from onnxfix.model.view import ModelView
 from onnxfix.results import LintReport, ModelInfo, RepairReport, TargetReport
 from onnxfix.rewrites.catalogue import REWRITES, Applicability
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from onnxfix.errors import OnnxfixError
-    from onnxfix.model.load import LoadedModel
     from onnxfix.rules.finding import Finding
     from onnxfix.rules.select import Selection
     from onnxfix.verify.prove import Proof
@@ -60,6 +60,7 @@ def lint_model(
     Raises:
         ModelError: the graph is no graph (cyclic, a value made twice). UsageError: an unknown target, or a shape that does not fit.
     """
+    _check_loaded(loaded)
     targets = _found(targets)
     check_shapes(loaded.proto, shapes or {})
     check_opsets(loaded.proto, str(loaded.path))
@@ -72,6 +73,11 @@ def lint_model(
         hidden = [] if selection is None else [finding for finding in findings if finding.code not in selection]
         reports.append(_target_report(target, counting, hidden))
     return LintReport(model_info(loaded, view), tuple(reports))
+
+
+def _check_loaded(loaded: object) -> None:
+    if not isinstance(loaded, LoadedModel):
+        raise UsageError(f"a {type(loaded).__name__} is no loaded model: pass what onnxfix.load_model(path) gives")
 
 
 def _found(targets: Sequence[Target | str]) -> tuple[Target, ...]:
@@ -98,6 +104,7 @@ def repair_model(
     Raises:
         ModelError: the model cannot be read as a graph, or its external data is missing. UsageError: an option does not fit.
     """
+    _check_loaded(loaded)
     targets = _found(targets)
     from onnxfix.rewrites._driver import Driver
     from onnxfix.rewrites._ledger import ledger

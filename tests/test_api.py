@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import onnx
 import pytest
 
 import onnxfix
@@ -47,3 +48,10 @@ def test_codes_may_be_a_list() -> None:
     options: dict[str, Any] = {"only": ["OFX010"], "samples": 1}
     report, _ = onnxfix.repair_model(onnxfix.load_model(MODEL), ["trt5.1"], onnxfix.RepairOptions(**options))
     assert {fix.rule for fix in report.applied} == {"OFX010"}
+
+
+def test_what_is_no_loaded_model_is_told_in_the_words_of_the_library() -> None:
+    with pytest.raises(onnxfix.OnnxfixError, match="pass what onnxfix.load_model"):
+        onnxfix.lint_model(onnx.ModelProto(), ["trt5.1"])  # type: ignore[arg-type]
+    with pytest.raises(onnxfix.OnnxfixError, match="is no path"):
+        onnxfix.load_model(onnx.ModelProto())  # type: ignore[arg-type]

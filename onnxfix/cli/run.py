@@ -201,7 +201,10 @@ def _repair(
     (before,) = report.before
     found = f"{count(before.count('error'), 'error')}, {count(before.count('warning'), 'warning')}"
     codes = ", ".join(dict.fromkeys(finding.code for finding in before.findings if finding.severity == "error"))
-    journey.say("lint", f"{file} for {target.title}: {before.verdict}, {found}{f' ({codes})' if codes else ''}")
+    # what the configuration hides is left out of the verdict, and the parser will see it all the same
+    names = ", ".join(dict.fromkeys(finding.code for finding in before.hidden))
+    hidden = f"; {count(len(before.hidden), 'finding')} hidden by the configuration ({names})" if before.hidden else ""
+    journey.say("lint", f"{file} for {target.title}: {before.verdict}, {found}{f' ({codes})' if codes else ''}{hidden}")
     report, outcome = finish(loaded, report, data, path, where)
     journey.entry |= repair_entry(report)
     if report.status in ("clean", "repaired"):

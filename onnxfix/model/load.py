@@ -55,6 +55,8 @@ def load_model(path: str | os.PathLike[str]) -> LoadedModel:
     Raises:
         ModelError: the file is missing, empty, a Git LFS pointer (PointerFileError), too large, truncated or no ONNX model.
     """
+    if not isinstance(path, (str, os.PathLike)):
+        raise ModelError(f"a {type(path).__name__} is no path; write the model to a file first, onnx.save(model, path)")
     file = Path(path)
     try:
         if file.is_dir():

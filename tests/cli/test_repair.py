@@ -435,3 +435,13 @@ def test_standard_input_is_refused(run: Any, model: Path) -> None:
     result = repair(run, "-")
     assert result.code == 2
     assert "standard input" in result.err
+
+
+def test_open_sizes_are_asked_for_by_name(run: Any, folder: Path) -> None:
+    save(
+        folder / "m.onnx",
+        '<ir_version: 3, opset_import: ["" : 9]> g (float["N",3,"H","W"] x) => (float["N",3,"H","W"] y) { y = Relu (x) }',
+    )
+    result = run("repair", "-t", "trt5.1", "m.onnx")
+    assert result.code == 1
+    assert "--shape x:Nx3xHxW, with a number for every name" in result.out
