@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SCHEMA = "onnxfix-bench/1"
+# What the fields of a file are; one of another kind is damage.
+_TEXTS = ("runner", "device", "headline", "machine")
+_TABLES = ("settings", "before", "after", "left_out")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +105,7 @@ def load(path: Path) -> Bench:
     """Read what `save` wrote.
 
     Raises:
-        UsageError: it is missing, or no such file.
+        UsageError: it is missing, damaged, or no such file.
     """
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
@@ -112,6 +115,10 @@ def load(path: Path) -> Bench:
         raise UsageError(f"{path}: cannot be read: {error}") from None
     if not isinstance(data, dict) or data.pop("schema", None) != SCHEMA:
         raise UsageError(f"{path}: holds no samples of `onnxfix bench` (schema {SCHEMA})")
+    for keys, kind in ((_TEXTS, str), (_TABLES, dict)):
+        for key in keys:
+            if not isinstance(data.get(key, kind()), kind):
+                raise UsageError(f"{path}: is damaged: {key} is no {'text' if kind is str else 'table'}")
     try:
         variants = tuple(
             Variant(
@@ -125,6 +132,13 @@ def load(path: Path) -> Bench:
             )
             for item in data.pop("variants")
         )
-        return Bench(variants=variants, **data)
+        bench = Bench(variants=variants, **data)
+        for variant in variants:
+            times = [one.samples[bench.headline] for one in variant.rounds]
+            if not times or not variant.bytes or not all(kept and all(isinstance(x, int | float) for x in kept) for kept in times):
+                raise TypeError(f"{variant.name} lacks samples of {bench.headline}, or its size")
+        if not variants:
+            raise TypeError("nothing was measured")
+        return bench
     except (TypeError, KeyError, AttributeError) as error:
         raise UsageError(f"{path}: is damaged: {error}") from None

@@ -72,6 +72,29 @@ def test_the_report_is_made_anew_from_the_raw_samples(pair):
     assert set(report["bench"]["variants"][0]["times"]["hostLatencyMs"]["percentiles"]) == {"90", "95", "99"}
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [{"headline": None}, {"settings": [1]}, {"before": None}, {"left_out": None}, {"variants": []}, {"headline": "other"}],
+    ids=lambda damage: str(damage),
+)
+def test_a_damaged_file_is_said_to_be_damaged(pair, tmp_path, damage):
+    bench(*pair, "--engine", "onnxruntime", *FAST, "--save", "raw.json")
+    path = tmp_path / "raw.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **damage}))
+    with pytest.raises(UsageError, match="is damaged"):
+        load(path)
+
+
+def test_samples_that_are_empty_are_damage(pair, tmp_path):
+    bench(*pair, "--engine", "onnxruntime", *FAST, "--save", "raw.json")
+    path = tmp_path / "raw.json"
+    data = json.loads(path.read_text())
+    data["variants"][1]["rounds"][0]["samples"]["hostLatencyMs"] = []
+    path.write_text(json.dumps(data))
+    with pytest.raises(UsageError, match="is damaged: b lacks samples of hostLatencyMs"):
+        load(path)
+
+
 @pytest.mark.parametrize("kind", ["svg", "png"])
 def test_a_picture_is_drawn(pair, tmp_path, kind):
     if importlib.util.find_spec("matplotlib") is None:
