@@ -41,7 +41,7 @@ _FILE = PathType(path_type=Path)
 @click.option("--timeout", metavar="SECONDS", type=click.FloatRange(min=0, min_open=True), default=600, help="For one build.")
 @click.option("--save", "saved", metavar="FILE", type=_FILE, default=Path("bench.json"), help="The raw samples.  [bench.json]")
 @click.option("--from", "source", metavar="FILE", type=_FILE, help="Report the raw samples of another run instead.")
-@click.option("--export", "pictures", metavar="FILE.svg|png", type=_FILE, multiple=True, help="Draw them (needs matplotlib).")
+@click.option("--export", "pictures", metavar="FILE.svg|png|html", type=_FILE, multiple=True, help="Draw them (needs matplotlib).")
 @click.option("--fail-above", metavar="PERCENT", type=float, help="Exit with 1 where one is slower than the first by more.")
 @click.option("-f", "--output-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.pass_context

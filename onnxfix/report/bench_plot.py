@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import html
 import io
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from onnxfix.bench.statistics import summarize
 from onnxfix.errors import MissingToolError, UsageError
-from onnxfix.report.bench_text import all_samples, samples_of
+from onnxfix.report.bench_text import all_samples, bench_lines, samples_of
 
 if TYPE_CHECKING:
     from onnxfix.bench.raw import Bench
 
-FORMATS = ("svg", "png")
+FORMATS = ("svg", "png", "html")
 _LAYERS = 15
 _NAME = 24
 _SHOWN = 0.95
@@ -28,7 +29,7 @@ def check_format(kind: str) -> Any:
         MissingToolError: matplotlib is not installed. UsageError: there is no such format.
     """
     if kind not in FORMATS:
-        raise UsageError(f"no picture of format {kind!r}; name the file .{' or .'.join(FORMATS)}")
+        raise UsageError(f"no picture of format {kind!r}; name the file .{', .'.join(FORMATS[:-1])} or .{FORMATS[-1]}")
     try:
         return import_module("matplotlib")
     except ImportError:
@@ -37,12 +38,14 @@ def check_format(kind: str) -> Any:
 
 
 def plot(bench: Bench, kind: str) -> bytes:
-    """The picture as a file of one of FORMATS; the same samples give the same bytes.
+    """The picture as a file of one of FORMATS, `html` with the report above it; the same samples give the same bytes.
 
     Raises:
         MissingToolError: matplotlib is not installed. UsageError: there is no such format.
     """
     matplotlib = check_format(kind)
+    if kind == "html":
+        return _page(bench)
     matplotlib.use("Agg")
     figures = import_module("matplotlib.figure")
     layers = [variant for variant in bench.variants if variant.layers]
@@ -63,6 +66,22 @@ def plot(bench: Bench, kind: str) -> bytes:
     with matplotlib.rc_context({"svg.hashsalt": "onnxfix", "svg.fonttype": "none", "text.parse_math": False}):
         figure.savefig(file, format=kind, metadata=metadata)
     return file.getvalue()
+
+
+def _page(bench: Bench) -> bytes:
+    """The report and the picture in one file that needs no other."""
+    lines = ("".join(part if isinstance(part, str) else part[0] for part in line) for line in bench_lines(bench))
+    picture = plot(bench, "svg").decode()
+    names = html.escape(" and ".join(variant.name for variant in bench.variants))
+    return f"""<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><title>onnxfix bench: {names}</title></head>
+<body>
+<pre>{html.escape(chr(10).join(lines))}</pre>
+{picture[picture.index("<svg") :]}
+</body>
+</html>
+""".encode()
 
 
 def _distribution(axis: Any, bench: Bench) -> None:

@@ -95,7 +95,7 @@ def test_samples_that_are_empty_are_damage(pair, tmp_path):
         load(path)
 
 
-@pytest.mark.parametrize("kind", ["svg", "png"])
+@pytest.mark.parametrize("kind", ["svg", "png", "html"])
 def test_a_picture_is_drawn(pair, tmp_path, kind):
     if importlib.util.find_spec("matplotlib") is None:
         pytest.skip("matplotlib is not installed: pip install 'onnxfix[plot]'")
@@ -104,9 +104,12 @@ def test_a_picture_is_drawn(pair, tmp_path, kind):
         assert bench("--from", "bench.json", "--export", f"{name}.{kind}").exit_code == 0
     data = (tmp_path / f"one.{kind}").read_bytes()
     assert data == (tmp_path / f"two.{kind}").read_bytes()
-    assert data.startswith(b"\x89PNG" if kind == "png" else b"<?xml")
-    if kind == "svg":
+    assert data.startswith({"png": b"\x89PNG", "svg": b"<?xml", "html": b"<!doctype html>"}[kind])
+    if kind != "png":
         assert b"host latency (ms)" in data
+    if kind == "html":
+        assert b"these are times of the CPU and say nothing about a GPU" in data
+        assert data.count(b"<svg") == 1
 
 
 def test_wrong_outputs_are_not_measured(pair, monkeypatch):
