@@ -1,7 +1,7 @@
 """A Cast between others: each Cast behind it reads what it reads, where it loses nothing; through integers and back it truncates.
 
 Guard: only Casts read its result, and it is no graph output. A type that holds every value of the first (FLOAT in DOUBLE, INT32 in
-INT64) is passed over. A float that becomes an integer and a float again loses its fraction: Floor(Relu(x)) - Floor(Relu(-x)).
+INT64) is passed over. A float that becomes an integer and a float again loses its fraction: Abs(Floor(Relu(x))) - Floor(Relu(-x)).
 Bit-equal over 30 cases; NaN and numbers beyond the integer's range have no integer, and each runtime makes another of them.
 """
 
@@ -51,7 +51,8 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> list[Change] |
         elif before in (_T.FLOAT, _T.FLOAT16) and after == before and between in (_T.INT32, _T.INT64):
             x = end.node.inputs[0]
             x.name = source
-            above = end.layer("Floor", "above", [end.layer("Relu", "positive", [x])])
+            # Abs makes 0 of the -0.0 that Relu leaves: integers have one zero only
+            above = end.layer("Abs", "above", [end.layer("Floor", "floor", [end.layer("Relu", "positive", [x])])])
             below = end.layer("Floor", "below", [end.layer("Relu", "negative", [end.layer("Neg", "opposite", [x])])])
             end.replace(end.layer("Sub", "whole", [above, below]))
         else:
