@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from onnxfix.model.load import LoadedModel
     from onnxfix.verify.aten import Array
 
-RUNNERS = ("onnxruntime", "tensorrt", "tensorrt-rtx")
 # The package tensorrt has no attribute for it: files of these names are engines, all others are models.
 _ENGINE_SUFFIXES = frozenset({".engine", ".plan", ".trt"})
 
@@ -38,7 +37,7 @@ class BenchOptions:
     """How to measure.
 
     Attributes:
-        engine: of RUNNERS; None for the TensorRT that can be used here.
+        engine: onnxruntime, tensorrt or tensorrt-rtx; None for the TensorRT that can be used here.
         plan: how long.
         shapes: the inputs' shapes; sizes that the model leaves open get a usual one otherwise.
         seed: of the inputs.

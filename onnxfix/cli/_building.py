@@ -92,21 +92,6 @@ def options_of(given: Mapping[str, Any], profiles: Mapping[str, ShapeRange]) -> 
     )
 
 
-def words_of(given: Mapping[str, Any]) -> tuple[str, ...]:
-    """The build options in a command's keyword arguments as words of a command line, those that are set."""
-    words: list[str] = []
-    for name in _NAMES:
-        value = given[name]
-        option = "--plugin-library" if name == "plugins" else f"--{name.replace('_', '-')}"
-        if value is True:
-            words.append(option)
-        elif isinstance(value, tuple):
-            words += [word for each in value for word in (option, str(each))]
-        elif value is not None and value is not False:
-            words += [option, str(value)]
-    return tuple(words)
-
-
 def profiles_of(
     shapes: tuple[str, ...],
     smallest: tuple[str, ...] = (),

@@ -37,6 +37,20 @@ def chosen_targets(given: tuple[str, ...], config: Config) -> tuple[Target, ...]
         raise UsageError(f"{config.source('targets')}: {error}") from None
 
 
+def the_target(given: tuple[str, ...], config: Config, why: str = "") -> Target:
+    """The one target of a command that takes no more; `why` it does not ends the error's sentence.
+
+    Raises:
+        UsageError: none or several; otherwise as `chosen_targets`.
+    """
+    chosen = chosen_targets(given, config)
+    if not chosen:
+        raise UsageError(NO_TARGET)
+    if len(chosen) > 1:
+        raise UsageError(f"one release at a time, not {', '.join(target.id for target in chosen)}{why}")
+    return chosen[0]
+
+
 def _tell_newest(given: tuple[str, ...]) -> None:
     """A major version alone stands for its newest release, which changes with every update of onnxfix: say which."""
     from onnxfix.targets import find_target

@@ -9,7 +9,7 @@ import click
 
 from onnxfix.cli._files import STDIN, open_or_skip
 from onnxfix.cli._options import NAME
-from onnxfix.cli._settings import NO_TARGET, chosen_targets
+from onnxfix.cli._settings import the_target
 from onnxfix.cli._state import current_state
 from onnxfix.errors import MissingToolError, UsageError
 
@@ -56,11 +56,7 @@ def command(
 
     state = current_state()
     config = state.settings()
-    chosen = chosen_targets(targets, config)
-    if not chosen:
-        raise UsageError(NO_TARGET)
-    if len(chosen) > 1:
-        raise UsageError(f"one release at a time, not {', '.join(target.id for target in chosen)}")
+    target = the_target(targets, config)
     if model == STDIN:
         raise UsageError("reduce reads a file, not standard input")
     loaded = open_or_skip(model, state, skip_pointers=False)
@@ -71,7 +67,7 @@ def command(
         raise UsageError(f"{file}: is the model itself; choose another --output")
     show = state.progress()
     try:
-        found, way = _reduce(loaded, chosen[0].id, until, frozenset(allow), tests, timeout, show)
+        found, way = _reduce(loaded, target.id, until, frozenset(allow), tests, timeout, show)
     finally:
         if show is not None:
             show("")
@@ -100,7 +96,7 @@ def command(
         before = count(len(loaded.proto.graph.node), "node")
         lines = [
             f"{model}: {before}; {file}: {found.nodes}, after {count(found.tests, 'test')}{rest}",
-            f"it shows ({way}, {chosen[0].id}): {found.failure.words}",
+            f"it shows ({way}, {target.id}): {found.failure.words}",
         ]
         state.out().lines((line,) for line in lines)
     context.exit(0)

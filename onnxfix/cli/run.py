@@ -13,7 +13,7 @@ import click
 from onnxfix.cli._building import build_options, build_step, device_line, fault_lines, frozen_and_ranges, options_of
 from onnxfix.cli._files import STDIN, failed, open_or_skip
 from onnxfix.cli._options import NAME
-from onnxfix.cli._settings import NO_TARGET, chosen_rules, chosen_targets
+from onnxfix.cli._settings import chosen_rules, the_target
 from onnxfix.cli._state import current_state
 from onnxfix.cli.repair import Output, allowed, check_written, finish
 from onnxfix.errors import MissingToolError, OnnxfixError, UsageError
@@ -103,12 +103,7 @@ def command(
 
     state = current_state()
     config = state.settings()
-    chosen = chosen_targets(targets, config)
-    if not chosen:
-        raise UsageError(NO_TARGET)
-    if len(chosen) > 1:
-        raise UsageError(f"one release at a time, not {', '.join(target.id for target in chosen)}: an engine is for one")
-    (target,) = chosen
+    target = the_target(targets, config, ": an engine is for one")
     frozen, ranges = frozen_and_ranges(shapes)
     level, consent = allowed(allow)
     options = RepairOptions(allow=level, consent=consent, selection=chosen_rules(config), samples=samples, seed=seed, shapes=frozen)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from onnx import TensorProto
 
-from onnxfix.model.dims import Names, Number, Poly, divide
+from onnxfix.model.dims import Names, Number, Poly, divide, plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -57,7 +57,7 @@ def from_numbers(array: np.ndarray) -> Array | None:
     if array.dtype.kind == "f":
         if not np.isfinite(array).all():
             return None
-        items = [_plain(Fraction(float(item))) for item in array.ravel()]
+        items = [plain(Fraction(float(item))) for item in array.ravel()]
     else:
         items = [int(item) for item in array.ravel()]
     return make(items, array.shape)
@@ -80,10 +80,6 @@ def to_numbers(array: Array | None, dtype: int) -> np.ndarray | None:
     return np.array([float(item) if dtype in _FLOATS else int(item) for item in array.ravel()], kind).reshape(array.shape)
 
 
-def _plain(value: Fraction) -> int | Fraction:
-    return value.numerator if value.denominator == 1 else value
-
-
 def _rounded(value: Number, dtype: int, names: Names) -> Number:
     """The value as the element type holds it; a polynomial must be exact in it, an integer must not overflow."""
     if isinstance(value, Poly):
@@ -99,7 +95,7 @@ def _rounded(value: Number, dtype: int, names: Names) -> Number:
         held = float(_FLOATS[dtype](float(value)))
     if not np.isfinite(held):
         raise _UnknownError
-    return _plain(Fraction(held))
+    return plain(Fraction(held))
 
 
 def _exact(value: Poly, names: Names) -> Poly:

@@ -19,7 +19,8 @@ Number: TypeAlias = "int | Fraction | Poly"
 Monomial: TypeAlias = tuple[tuple[str, int], ...]
 
 
-def _plain(value: Fraction) -> int | Fraction:
+def plain(value: Fraction) -> int | Fraction:
+    """The value as an int where it is whole."""
     return value.numerator if value.denominator == 1 else value
 
 
@@ -94,7 +95,7 @@ def _make(terms: dict[Monomial, int | Fraction]) -> Number:
     if not kept:
         return 0
     if len(kept) == 1 and () in kept:
-        return _plain(Fraction(kept[()]))
+        return plain(Fraction(kept[()]))
     return Poly(kept)
 
 
@@ -128,7 +129,7 @@ def divide(dividend: Number, divisor: Number) -> Number | None:
         return (
             dividend * Fraction(1, 1) * (1 / Fraction(divisor))
             if isinstance(dividend, Poly)
-            else _plain(Fraction(dividend) / Fraction(divisor))
+            else plain(Fraction(dividend) / Fraction(divisor))
         )
     if dividend == 0:
         return 0
@@ -148,7 +149,7 @@ def divide(dividend: Number, divisor: Number) -> Number | None:
     if lead not in dividend.terms:
         return None
     ratio = Fraction(dividend.terms[lead]) / divisor.terms[lead]
-    return _plain(ratio) if divisor * ratio == dividend else None
+    return plain(ratio) if divisor * ratio == dividend else None
 
 
 class Names:

@@ -199,9 +199,9 @@ def write_bytes(target: Path, data: bytes) -> None:
         temporary.write_bytes(data)
 
 
-def serialize(model: onnx.ModelProto) -> bytes:
-    """The bytes of `model`; two calls give the same bytes."""
-    data: bytes = model.SerializeToString(deterministic=True)
+def serialize(message: onnx.ModelProto | onnx.NodeProto | onnx.AttributeProto) -> bytes:
+    """The bytes of a model or a part of it; two calls give the same bytes."""
+    data: bytes = message.SerializeToString(deterministic=True)
     return data
 
 

@@ -92,13 +92,6 @@ def split(region: Region, roles: Sequence[str], data: gs.Tensor, axis: int, size
     return region.layers("Split", roles, [data], axis=axis, split=list(sizes))
 
 
-def topk(region: Region, roles: Sequence[str], data: gs.Tensor, axis: int, k: int) -> list[gs.Variable]:
-    """The k largest along an axis, in order, and their indices."""
-    if region.opset >= 10:
-        return region.layers("TopK", roles, [data, _integers(region, f"{roles[0]}_k", [k])], axis=axis)
-    return region.layers("TopK", roles, [data], axis=axis, k=k)
-
-
 def cast(region: Region, role: str, data: gs.Tensor, dtype: int) -> gs.Variable:
     """Cast to a TensorProto.DataType."""
     return region.layer("Cast", role, [data], to=int(dtype))

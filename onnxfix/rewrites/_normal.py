@@ -32,14 +32,14 @@ def normal_kind(region: Region, facts: ScopeFacts) -> np.dtype | Decline:
     return np.dtype(np.float32 if dtype == HALF else onnx.helper.tensor_dtype_to_np_dtype(dtype))
 
 
-def widened(region: Region, facts: ScopeFacts, role: str, value: gs.Tensor, name: str) -> gs.Tensor:
+def widened(region: Region, facts: ScopeFacts, value: gs.Tensor, name: str) -> gs.Tensor:
     """Half precision as float32, everything else as it is."""
-    return cast(region, role, value, onnx.TensorProto.FLOAT) if facts.dtype(name) == HALF else value
+    return cast(region, "wide", value, onnx.TensorProto.FLOAT) if facts.dtype(name) == HALF else value
 
 
-def narrowed(region: Region, facts: ScopeFacts, role: str, value: gs.Variable) -> gs.Variable:
+def narrowed(region: Region, facts: ScopeFacts, value: gs.Variable) -> gs.Variable:
     """Back in the element type of the node's data."""
-    return cast(region, role, value, HALF) if facts.dtype(region.proto.input[0]) == HALF else value
+    return cast(region, "narrow", value, HALF) if facts.dtype(region.proto.input[0]) == HALF else value
 
 
 def normalised(

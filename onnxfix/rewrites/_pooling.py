@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from onnxfix.rewrites._forms import static_dims
 from onnxfix.rewrites._region import Decline
 
@@ -40,6 +42,16 @@ class Windows:
         """Positions of every window along one axis, those in the padding included."""
         start, step, kernel = self.front[axis], self.dilations[axis], self.kernel[axis]
         return [[at * self.strides[axis] - start + step * tap for tap in range(kernel)] for at in range(self.outputs[axis])]
+
+    def shares(self) -> np.ndarray | Decline:
+        """The size of a window over how much of it holds data, as float64 of shape [1, *outputs]."""
+        factor = np.ones((1,), np.float64)
+        for axis, size in enumerate(self.sizes):
+            held = [sum(0 <= place < size for place in taps) for taps in self.taps(axis)]
+            if 0 in held:
+                return Decline("a window lies in the padding alone")
+            factor = factor[..., None] * (self.kernel[axis] / np.array(held))
+        return factor
 
 
 def windows_of(region: Region, facts: ScopeFacts) -> Windows | Decline:

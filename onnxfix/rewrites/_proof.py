@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     import onnx
 
     from onnxfix.rewrites._driver import Driver, State
-    from onnxfix.rewrites.options import RepairOptions
     from onnxfix.verify.prove import Proof
 
 # How often a failed proof may send the repair back without the fix that broke it.
@@ -138,7 +137,7 @@ def _run(driver: Driver, state: State, exact: bool, *, regions: bool = True) -> 
         return prove_regions(
             state.baseline,
             state.model,
-            _describer(state.baseline, options),
+            _describer(state.baseline),
             base_dir=driver.base_dir,
             samples=options.samples,
             seed=options.seed,
@@ -147,7 +146,7 @@ def _run(driver: Driver, state: State, exact: bool, *, regions: bool = True) -> 
         )
 
 
-def _describer(model: onnx.ModelProto, options: RepairOptions) -> Callable[[str], tuple[int, tuple[int, ...]] | None]:
+def _describer(model: onnx.ModelProto) -> Callable[[str], tuple[int, tuple[int, ...]] | None]:
     """Element type and shape of the main graph's values, for one size of every dynamic dimension."""
     view = ModelView(model)
     facts = Facts(view).of(view.main)

@@ -1,7 +1,7 @@
 """ArgMax or ArgMin of integers as that of floats which are 1 where the integer equals the largest or smallest along the axis.
 
 Exact for every integer, unlike a Cast of the data itself, and equal values keep their order. Guard: opset 11 or later, the rank
-known. The same bits. The same bits over 8 cases.
+known. The same bits over 8 cases.
 """
 
 from __future__ import annotations

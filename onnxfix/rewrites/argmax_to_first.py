@@ -1,6 +1,6 @@
 """ArgMax or ArgMin of the last of equal values, as that of the first over reversed data.
 
-Guard: the axis is static. The same bits. The same bits over 4 cases.
+Guard: the axis is static. The same bits over 4 cases.
 """
 
 from __future__ import annotations

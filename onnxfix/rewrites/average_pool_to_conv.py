@@ -45,12 +45,9 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Decline | None
         pads=[*windows.front, *windows.back],
     )
     if not windows.counts_padding and any((*windows.front, *windows.back)):
-        factor = np.ones((1,), np.float64)
-        for axis, size in enumerate(windows.sizes):
-            held = [sum(0 <= place < size for place in taps) for taps in windows.taps(axis)]
-            if 0 in held:
-                return Decline("a window lies in the padding alone")
-            factor = factor[..., None] * (windows.kernel[axis] / np.array(held))
+        factor = windows.shares()
+        if isinstance(factor, Decline):
+            return factor
         made = region.layer("Mul", "counted", [made, region.constant("factor", factor.astype(kind))])
     region.replace(made)
     return None

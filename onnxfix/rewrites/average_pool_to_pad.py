@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from onnxfix.rewrites._forms import float_kind
 from onnxfix.rewrites._layers import pad
 from onnxfix.rewrites._pooling import windows_of
@@ -53,11 +51,8 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Decline | None
     if windows.counts_padding:
         region.replace(averages)
         return None
-    factor = np.ones((1,), np.float64)
-    for axis, size in enumerate(windows.sizes):
-        held = [sum(0 <= place < size for place in taps) for taps in windows.taps(axis)]
-        if 0 in held:
-            return Decline("a window lies in the padding alone")
-        factor = factor[..., None] * (windows.kernel[axis] / np.array(held))
+    factor = windows.shares()
+    if isinstance(factor, Decline):
+        return factor
     region.replace(region.layer("Mul", "counted", [averages, region.constant("factor", factor.astype(kind))]))
     return None

@@ -1,7 +1,7 @@
 """CenterCropPad as Slice where an axis shrinks and Pad with zeros where it grows.
 
 Source: CenterCropPad-18: half of the difference, rounded down, at the front when cutting, and when padding. Guard: a constant
-shape, the named axes static. The same bits. The same bits over 12 cases.
+shape, the named axes static. The same bits over 12 cases.
 """
 
 from __future__ import annotations

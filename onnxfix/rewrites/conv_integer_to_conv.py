@@ -1,7 +1,7 @@
 """ConvInteger as Conv of floats, and a Cast back to INT32: every sum below 2**24 is exact.
 
 Zero points are taken off first. Guard: constant weights and zero points, sums that cannot reach 2**24; no padding beside a zero
-point other than 0 of the data (padding is of zeros in either form then). The same bits. The same bits over 2 cases.
+point other than 0 of the data (padding is of zeros in either form then). The same bits over 2 cases.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from onnxfix.rewrites._region import Decline
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from onnxfix.model.facts import Facts
+    from onnxfix.model.facts import Facts, ScopeFacts
     from onnxfix.rewrites._passes import Edit, Request
 
 DOUBLE, FLOAT = onnx.TensorProto.DOUBLE, onnx.TensorProto.FLOAT
@@ -62,7 +62,7 @@ def run(model: onnx.ModelProto, request: Request, edit: Edit) -> Decline | None:
             continue
         of = facts.of(known)
 
-        def name_of(name: str, of=of) -> str:  # type: ignore[no-untyped-def]
+        def name_of(name: str, of: ScopeFacts = of) -> str:
             return f"{name}/float" if name and of.dtype(name) == DOUBLE else name
 
         for index, node in enumerate(graph.node):

@@ -1,6 +1,6 @@
 """Flatten behind the last axis, or before the first, as Reshape to [-1, 1] or [1, -1].
 
-Guard: the rank is known. The same bits. The same bits over 3 cases.
+Guard: the rank is known. The same bits over 3 cases.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Gather whose constant positions count from the end gets positions that count from the front.
 
-Guard: constant positions; the axis is static. The same bits. The same bits over 3 cases.
+Guard: constant positions; the axis is static. The same bits over 3 cases.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Decline | None
             factors.append(reshape(region, role, region.node.inputs[slot], tail))
         else:
             return Decline(f"{role} is computed at run time, for every group")
-    data = widened(region, facts, "wide", region.node.inputs[0], inputs[0])
+    data = widened(region, facts, region.node.inputs[0], inputs[0])
     split = reshape(region, "groups", data, [0, groups, -1])
     normal = normalised(region, split, [2], float(attrs.get("epsilon", 1e-5)), kind)[0]
     open_dims = [axis for axis, dim in enumerate(shape) if axis and isinstance(dim, Poly)]
@@ -61,7 +61,7 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Decline | None
     else:
         # the leading 0 keeps the batch, whatever its size
         merged = reshape(region, "merged", normal, [0] + [-1 if isinstance(dim, Poly) else int(dim) for dim in shape[1:]])
-    scaled = region.layer("Mul", "scaled", [narrowed(region, facts, "narrow", merged), factors[0]])
+    scaled = region.layer("Mul", "scaled", [narrowed(region, facts, merged), factors[0]])
     made = region.layer("Add", "shifted", [scaled, factors[1]])
     if plugin and attrs.get("bSwish", 0):
         made = region.layer("Mul", "swish", [made, region.layer("Sigmoid", "share", [made])])

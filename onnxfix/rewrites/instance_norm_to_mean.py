@@ -35,9 +35,9 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Decline | None
         value = facts.constant(inputs[slot])
         source = region.node.inputs[slot]
         factors.append(reshape(region, role, source, tail) if value is None else region.constant(role, value.reshape(tail)))
-    data = widened(region, facts, "wide", region.node.inputs[0], inputs[0])
+    data = widened(region, facts, region.node.inputs[0], inputs[0])
     epsilon = float(region.node.attrs.get("epsilon", 1e-5))
     normal = normalised(region, data, range(2, rank), epsilon, kind)[0]
-    scaled = region.layer("Mul", "scaled", [narrowed(region, facts, "narrow", normal), factors[0]])
+    scaled = region.layer("Mul", "scaled", [narrowed(region, facts, normal), factors[0]])
     region.replace(region.layer("Add", "shifted", [scaled, factors[1]]))
     return None

@@ -28,9 +28,9 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Decline | None
     if rank is None:
         return Decline("the rank of the data is unknown")
     axis = int(attrs.get("axis", -1)) % max(rank, 1)
-    data = widened(region, facts, "wide", region.node.inputs[0], inputs[0])
+    data = widened(region, facts, region.node.inputs[0], inputs[0])
     normal, mean, deviation = normalised(region, data, range(axis, rank), float(attrs.get("epsilon", 1e-5)), kind)
-    made = region.layer("Mul", "scaled", [narrowed(region, facts, "narrow", normal), region.node.inputs[1]])
+    made = region.layer("Mul", "scaled", [narrowed(region, facts, normal), region.node.inputs[1]])
     if len(inputs) > 2 and inputs[2]:
         made = region.layer("Add", "shifted", [made, region.node.inputs[2]])
     outputs = list(region.proto.output)

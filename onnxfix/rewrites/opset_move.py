@@ -188,7 +188,7 @@ def way_of(region: Callable[[], Region], low: int, target: Target, allow: Applic
         if stuck is None:
             return Way(changes, direct=False, rewrite=name, promise=REWRITES[name].applicability)
         reasons.append(f"{name} makes {stuck}, which opset {low} lacks")
-    body = _body.expand(region(), low)
+    body = _body.expand(region())
     if isinstance(body, Decline):
         return Decline("; ".join(dict.fromkeys(filter(None, (*reasons, body.reason)))))
     if allow is Applicability.EXACT:

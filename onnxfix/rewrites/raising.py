@@ -67,23 +67,23 @@ def _broadcast(region: Region) -> Decline | None:
     if ranks[0] is None or ranks[1] is None:
         return Decline("axis is given and the rank of the data unknown")
     behind = ranks[0] - axis % ranks[0] - ranks[1]
-    return _with_axes(region, 1, ranks[1], behind)
+    return _with_axes(region, ranks[1], behind)
 
 
-def _with_axes(region: Region, slot: int, rank: int, behind: int) -> Decline | None:
-    """Give input `slot` so many axes of extent 1 behind its own."""
+def _with_axes(region: Region, rank: int, behind: int) -> Decline | None:
+    """Give the second input so many axes of extent 1 behind its own."""
     if behind < 0:
         return Decline("the second input reaches beyond the axes of the first")
     if not behind:
         return None
-    array = region.facts.constant(region.proto.input[slot])
+    array = region.facts.constant(region.proto.input[1])
     if array is not None:
-        region.set_input(slot, "aligned", array.reshape(*array.shape, *[1] * behind))
+        region.set_input(1, "aligned", array.reshape(*array.shape, *[1] * behind))
         return None
     kept = {attribute.name: onnx.helper.get_attribute_value(attribute) for attribute in region.edited.attribute}
     region.forget_edits()
     inputs = list(region.node.inputs)
-    inputs[slot] = _layers.unsqueeze(region, "aligned", inputs[slot], list(range(rank, rank + behind)))
+    inputs[1] = _layers.unsqueeze(region, "aligned", inputs[1], list(range(rank, rank + behind)))
     region.replace(region.layer(region.proto.op_type, "raised", inputs, **kept))
     return None
 
@@ -94,7 +94,7 @@ def _prelu(region: Region) -> Decline | None:
     shape = region.facts.static_shape(region.proto.input[1])
     if ranks[0] is None or shape is None:
         return Decline("the rank of the data or the shape of the slope is unknown")
-    return None if np.prod(shape) == 1 or len(shape) != 1 else _with_axes(region, 1, 1, ranks[0] - 2)
+    return None if np.prod(shape) == 1 or len(shape) != 1 else _with_axes(region, 1, ranks[0] - 2)
 
 
 def _inference(region: Region) -> Decline | None:

@@ -1,7 +1,7 @@
 """A nearest Resize in another coordinate mode or rounding that reads the same elements as asymmetric coordinates rounded down.
 
 Importers take that form most widely. At whole scales these are the same for every size (a list); for static sizes the elements are
-compared one by one. Guard: opset 11 or later. The same bits. The same bits over 2 cases.
+compared one by one. Guard: opset 11 or later. The same bits over 2 cases.
 """
 
 from __future__ import annotations

@@ -28,9 +28,9 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Decline | None
     if rank is None:
         return Decline("the rank of the data is unknown")
     axis = int(attrs.get("axis", -1)) % max(rank, 1)
-    data = widened(region, facts, "wide", region.node.inputs[0], inputs[0])
+    data = widened(region, facts, region.node.inputs[0], inputs[0])
     mean = reduce(region, "ReduceMean", "mean", region.layer("Mul", "square", [data, data]), range(axis, rank))
     raised = region.layer("Add", "raised", [mean, number(region, "epsilon", float(attrs.get("epsilon", 1e-5)), kind)])
     normal = region.layer("Div", "normal", [data, region.layer("Sqrt", "root", [raised])])
-    region.replace(region.layer("Mul", "scaled", [narrowed(region, facts, "narrow", normal), region.node.inputs[1]]))
+    region.replace(region.layer("Mul", "scaled", [narrowed(region, facts, normal), region.node.inputs[1]]))
     return None

@@ -22,7 +22,7 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> list[Change] |
     """See the module."""
     if region.proto.op_type in RANDOM:
         return Decline("it draws random numbers, in the body otherwise than by itself")
-    body = _body.expand(region, region.opset)
+    body = _body.expand(region)
     if isinstance(body, Decline):
         return body if body.reason else Decline("ONNX gives it no function body", plain=True)
     return [body]

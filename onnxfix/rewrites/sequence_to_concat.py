@@ -35,12 +35,12 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> list[Change] |
         place = facts.numbers(proto.input[1])
         if place is None or not -len(items) <= int(np.ravel(place)[0]) < len(items):
             return Decline("the place in the sequence is computed at run time, or lies outside")
-        region.replace(_tensor(region, facts, "item", items[int(np.ravel(place)[0])]))
+        region.replace(_tensor(region, "item", items[int(np.ravel(place)[0])]))
         return [region.change()]
     if not items:
         return Decline("the sequence is empty")
     axis = int(region.node.attrs["axis"])
-    parts = [_tensor(region, facts, f"item{number}", item) for number, item in enumerate(items)]
+    parts = [_tensor(region, f"item{number}", item) for number, item in enumerate(items)]
     if region.node.attrs.get("new_axis", 0):
         name, piece = items[0]
         rank = facts.rank(name)
@@ -56,7 +56,7 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> list[Change] |
 Item = tuple[str, tuple[int, int, int, bool] | None]
 
 
-def _tensor(region: Region, facts: ScopeFacts, role: str, item: Item) -> gs.Tensor:
+def _tensor(region: Region, role: str, item: Item) -> gs.Tensor:
     name, piece = item
     value = region.outer(name)
     if piece is None:
@@ -77,7 +77,7 @@ def _items(region: Region, facts: ScopeFacts, name: str) -> list[Item] | Decline
     if maker.op_type == "SequenceEmpty":
         return []
     if maker.op_type == "SplitToSequence":
-        return _pieces(region, facts, proto)
+        return _pieces(facts, proto)
     if maker.op_type not in ("SequenceInsert", "SequenceErase"):
         return Decline(f"{maker.op_type} makes the sequence")
     items = _items(region, facts, proto.input[0])
@@ -96,7 +96,7 @@ def _items(region: Region, facts: ScopeFacts, name: str) -> list[Item] | Decline
     return [*items[:place], *items[place + 1 :]]
 
 
-def _pieces(region: Region, facts: ScopeFacts, proto: onnx.NodeProto) -> list[Item] | Decline:
+def _pieces(facts: ScopeFacts, proto: onnx.NodeProto) -> list[Item] | Decline:
     attrs = {attribute.name: attribute.i for attribute in proto.attribute}
     rank = facts.rank(proto.input[0])
     if rank is None:

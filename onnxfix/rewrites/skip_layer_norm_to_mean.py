@@ -32,10 +32,10 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Decline | None
     total = region.layer("Add", "sum", [inputs[0], inputs[1]])
     if len(names) > 4 and names[4]:
         total = region.layer("Add", "biased", [total, inputs[4]])
-    wide = widened(region, facts, "wide", total, names[0])
+    wide = widened(region, facts, total, names[0])
     epsilon = float(region.node.attrs.get("epsilon", 1e-12))
     normal = normalised(region, wide, [rank - 1], epsilon, kind)[0]
-    made = region.layer("Mul", "scaled", [narrowed(region, facts, "narrow", normal), inputs[2]])
+    made = region.layer("Mul", "scaled", [narrowed(region, facts, normal), inputs[2]])
     if len(names) > 3 and names[3]:
         made = region.layer("Add", "shifted", [made, inputs[3]])
     outputs = region.proto.output

@@ -1,7 +1,7 @@
 """Slice that names every axis behind the batch, in order, with bounds within it.
 
 Importers of 6.0 hold entry i of the bounds against axis i of the data: so every axis has its entry. Guard: constant bounds, steps
-of 1, static sizes but for the batch, which is not cut. The same bits. The same bits over 30 cases.
+of 1, static sizes but for the batch, which is not cut. The same bits over 30 cases.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Slice with steps as a Gather with constant positions along every axis that it steps over; other axes stay a Slice of step 1.
 
-Guard: constant bounds; axes with a step are static. The same bits. The same bits over 60 cases.
+Guard: constant bounds; axes with a step are static. The same bits over 60 cases.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Split into a number of outputs that does not divide the axis: the sizes are written out as an input.
 
-From opset 18 on the last piece is the smaller one. Guard: the axis is static. The same bits. The same bits over 3 cases.
+From opset 18 on the last piece is the smaller one. Guard: the axis is static. The same bits over 3 cases.
 """
 
 from __future__ import annotations

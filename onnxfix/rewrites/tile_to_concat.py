@@ -1,6 +1,6 @@
 """Tile as a Concat of copies for every axis that repeats.
 
-Guard: constant repeats; with more than 64 copies along an axis it is static, and a Gather. The same bits. The same bits over 14
+Guard: constant repeats; with more than 64 copies along an axis it is static, and a Gather. The same bits over 14
 cases.
 """
 

@@ -53,7 +53,7 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Change | Decli
     unrolled = Unrolled(region)
     state = list(proto.input[:states])
     stacks: list[list[str]] = [[] for _ in range(stacked)]
-    out_axes = _output_axes(region, facts, attributes, body, states, stacked)
+    out_axes = _output_axes(region, facts, attributes, states, stacked)
     if isinstance(out_axes, Decline):
         return out_axes
     indices: dict[int, str] = {}
@@ -78,7 +78,7 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Change | Decli
 
 
 def _output_axes(
-    region: Region, facts: ScopeFacts, attributes: dict[str, object], body: onnx.GraphProto, states: int, stacked: int
+    region: Region, facts: ScopeFacts, attributes: dict[str, object], states: int, stacked: int
 ) -> list[int] | Decline:
     """The axis that each stacked output grows along, from the front."""
     axes = []

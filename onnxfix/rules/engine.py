@@ -272,7 +272,7 @@ class _Linter:
             return
         if support.status != "yes":
             code = "OFX101" if support.status == "no" else "OFX103"
-            yield self._make(code, node, self._refused_text(node, support), support=support, newest=support.newest)
+            yield self._make(code, node, self._refused_text(support), support=support, newest=support.newest)
             return
         for limit in support.limits:
             problem = broken(limit, Context(node, facts, values, self.target, limit.args))
@@ -364,7 +364,7 @@ class _Linter:
             "OFX005", node, f"has no record for {self.target.id}" + (f": {others}" if others else ", so nobody knows"), unknown=True
         )
 
-    def _refused_text(self, node: Node, support: OpSupport) -> str:
+    def _refused_text(self, support: OpSupport) -> str:
         if support.status == "plugin":
             return f"is taken by {self.target.id} only with a plugin of that name"
         return f"is not parsed by {self.target.id}"

@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal
 
 from onnxfix.errors import UsageError
 from onnxfix.targets._files import Table, read_toml, rules_dir, suggest
 
-EvidenceKind = Literal["parser", "builder", "importer", "document", "report", "inferred"]
 EVIDENCE_KINDS = ("parser", "builder", "importer", "document", "report", "inferred")
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import onnx
 
 from onnxfix.model.facts import Facts
+from onnxfix.model.load import serialize
 from onnxfix.model.opsets import domain_of, opsets_of
 from onnxfix.model.view import ModelView
 from onnxfix.verify.compare import RTOL, compare, failure
@@ -95,11 +96,11 @@ def changed_values(
         names = [name for name in node.output if name in makers]
         if not names:
             continue
-        if all(_bytes(node) == _bytes(makers[name]) for name in names):
+        if all(serialize(node) == serialize(makers[name]) for name in names):
             if all(_same_meaning(each, versions) for each in all_nodes([node])):
                 continue
             inputs = tuple(describe(name) if name else () for name in node.input)
-            kind = (node.domain, node.op_type, inputs, tuple(_bytes(attribute) for attribute in node.attribute))
+            kind = (node.domain, node.op_type, inputs, tuple(serialize(attribute) for attribute in node.attribute))
             if kind in kinds:
                 continue
             if None not in inputs:
@@ -117,11 +118,6 @@ def _describer(model: onnx.ModelProto, base_dir: Path | None) -> Callable[[str],
         return (facts.dtype(name), shape) if facts.dtype(name) and shape is not None else None
 
     return describe
-
-
-def _bytes(message: onnx.NodeProto | onnx.AttributeProto) -> bytes:
-    data: bytes = message.SerializeToString(deterministic=True)
-    return data
 
 
 def _same_meaning(node: onnx.NodeProto, versions: list[dict[str, int]]) -> bool:

@@ -27,7 +27,7 @@ def has_body(op: str, opset: int) -> bool:
     return bool(schema.has_function or schema.has_context_dependent_function)  # type: ignore[attr-defined]  # not in the stubs
 
 
-def expand(region: Region, low: int) -> Change | Decline:
+def expand(region: Region) -> Change | Decline:
     """The node's body in its place; the reason is empty where the operator has none."""
     proto, facts = region.proto, region.facts
     if not has_body(proto.op_type, region.opset):
