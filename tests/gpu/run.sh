@@ -40,10 +40,11 @@ if [[ -z $python ]]; then
     shopt -s nullglob
     libraries=("$wheels"/tensorrt*.whl)
     ((${#libraries[@]})) || lacking "$wheels holds no wheel of TensorRT"
-    "$python" -m pip install --quiet --find-links "$wheels" '.[gpu]' "${libraries[@]}" 2>"$wheels.log" ||
-      "$python" -m pip install --quiet --no-index --find-links "$wheels" '.[gpu]' "${libraries[@]}" ||
+    # what the libraries need may lie beside them; where nothing else can be reached, all of it has to
+    export PIP_FIND_LINKS=$wheels
+    "$python" -m pip install --quiet '.[gpu]' "${libraries[@]}" ||
+      PIP_NO_INDEX=1 "$python" -m pip install --quiet '.[gpu]' "${libraries[@]}" ||
       lacking "the wheels cannot be installed"
-    rm -f "$wheels.log"
   fi
 fi
 
