@@ -86,7 +86,30 @@ def test_other_activations(op: str, names: list[str]) -> None:
     model = layer(op, activations=names)
     given = feeds(model)
     assert error(run(model, given), run(rewrite(model, "unroll_recurrent"), given)) < WORST
-    assert "its activations are" in str(ask(layer("RNN", activations=["Softsign"]), "unroll_recurrent"))
+    assert "its activations are" in str(ask(layer("RNN", activations=["Step"]), "unroll_recurrent"))
+
+
+@pytest.mark.parametrize(
+    "name", ["Affine", "Elu", "HardSigmoid", "LeakyRelu", "ScaledTanh", "Softplus", "Softsign", "ThresholdedRelu"]
+)
+@pytest.mark.parametrize("factors", ["none", "given"])
+def test_every_activation_with_and_without_its_factors(name: str, factors: str) -> None:
+    more: dict[str, Any] = {}
+    if factors == "given":
+        more = {"activation_alpha": [0.3, 0.6], "activation_beta": [0.4, 0.7]}
+    elif name in ("Affine", "ScaledTanh", "ThresholdedRelu"):
+        pytest.skip("ONNX names no default, or onnxruntime has another than ONNX")
+    for op, names in (("LSTM", [name, "Tanh", "Tanh", name, "Tanh", "Tanh"]), ("GRU", ["Sigmoid", name] * 2), ("RNN", [name] * 2)):
+        model = layer(op, direction="bidirectional", activations=names, **more)
+        given = feeds(model)
+        assert error(run(model, given), run(rewrite(model, "unroll_recurrent"), given)) < WORST, op
+
+
+def test_a_forget_gate_that_is_coupled() -> None:
+    for state in (False, True):
+        model = layer("LSTM", input_forget=1, state=state)
+        given = feeds(model)
+        assert error(run(model, given), run(rewrite(model, "unroll_recurrent"), given)) < WORST
 
 
 @pytest.mark.parametrize("op", GATES)
