@@ -67,7 +67,7 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Decline | None
 
 
 def _sizes(region: Region, row: int) -> gs.Variable:
-    """[batch, row]"""
+    """The batch and the row, as a shape."""
     whole = region.layer("Shape", "shape", [region.node.inputs[0]])
     batch = _layers.slice_(region, "batch", whole, [0], [0], [1])
     return region.layer("Concat", "sizes", [batch, region.constant("row_size", np.array([row], np.int64))], axis=0)

@@ -93,12 +93,11 @@ def _chain(region: Region, facts: ScopeFacts) -> tuple[str, list[tuple[str, np.n
 
 def _in_integers(op: str, sizes: np.ndarray, top: int, bottom: int) -> np.ndarray:
     scaled: np.ndarray = sizes * top
-    if op == "Floor":
-        return scaled // bottom
-    if op == "Ceil":
-        return (scaled + bottom - 1) // bottom
-    odd: np.ndarray = scaled // bottom % 2
-    return (2 * scaled + bottom - 1 + odd) // (2 * bottom)
+    over = {"Floor": 0, "Ceil": bottom - 1}
+    if op in over:
+        return np.asarray((scaled + over[op]) // bottom)
+    rounded: np.ndarray = (2 * scaled + bottom - 1 + scaled // bottom % 2) // (2 * bottom)
+    return rounded
 
 
 def _integers(region: Region, op: str, source: str, top: np.ndarray, bottom: np.ndarray, facts: ScopeFacts) -> Change:

@@ -2,8 +2,8 @@
 
 Guard: at most MAX_STEPS steps; constant weights; no clip, no lengths but that of the whole sequence. All of ONNX's activations
 with their alpha and beta, a coupled forget gate, peepholes, linear_before_reset, both directions and layout=1 are taken. A step
-stays [1, N, H], or [N, 1, H] where the batch lies in front (layout=1, or a Transpose that brought time forward), so that an implicit
-batch serves too. 6e-7 of the largest value over 84 cases.
+stays [1, N, H], or [N, 1, H] where the batch lies in front (layout=1, or a Transpose that brought time forward), so that an
+implicit batch serves too. 6e-7 of the largest value over 84 cases.
 """
 
 from __future__ import annotations
