@@ -1,9 +1,9 @@
 """LSTM, GRU and RNN as their equations, once for every step and direction.
 
-Guard: at most MAX_STEPS steps; constant weights; no clip, no lengths but that of the whole sequence. All of ONNX's activations
-with their alpha and beta, a coupled forget gate, peepholes, linear_before_reset, both directions and layout=1 are taken. A step
+Guard: at most MAX_STEPS steps; constant weights; no lengths but that of the whole sequence. All of ONNX's activations with their
+alpha and beta, clip (of what gates and candidate take, not of the cell, as in onnxruntime), a coupled forget gate, peepholes, linear_before_reset, both directions and layout=1 are taken. A step
 stays [1, N, H], or [N, 1, H] where the batch lies in front (layout=1, or a Transpose that brought time forward), so that an
-implicit batch serves too. 6e-7 of the largest value over 84 cases.
+implicit batch serves too. 8e-7 of the largest value over 102 cases.
 """
 
 from __future__ import annotations
@@ -63,6 +63,7 @@ class Cell:
     hidden: int
     before_reset: bool
     coupled: bool
+    clip: float
     number: int = 0
 
     def step(self, number: int, x: gs.Tensor, h: gs.Tensor | None, c: gs.Tensor | None) -> tuple[gs.Variable, gs.Variable | None]:
@@ -75,6 +76,9 @@ class Cell:
 
     def _act(self, activation: Activation, role: str, x: gs.Tensor) -> gs.Variable:
         name, alpha, beta = activation.name, activation.alpha, activation.beta
+        if self.clip and role != "shown":
+            place = f"{self.role}/{self.number}/{role}_clip"
+            x = _layers.clip(self.region, place, x, -self.clip, self.clip, self.weights.dtype)
         if name in PLAIN:
             return self._do(name, role, x)
         if name in ("Elu", "HardSigmoid", "LeakyRelu", "ThresholdedRelu"):
@@ -173,7 +177,7 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Decline | None
     arrays = {slot: constant_value(facts, proto.input[slot]) for slot in (1, 2, 3, 7) if _given(proto, slot)}
     if any(array is None for array in arrays.values()):
         return Decline("the weights are computed at run time")
-    declined = _unusual(attributes, proto, facts, int(length))
+    declined = _other_lengths(proto, facts, int(length))
     if declined is not None:
         return declined
     weights, recurrent = arrays[1], arrays[2]
@@ -205,6 +209,7 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Decline | None
             hidden,
             bool(attributes.get("linear_before_reset", 0)),
             bool(attributes.get("input_forget", 0)),
+            float(attributes.get("clip", 0.0)),
         )
         h, c = (
             frame.state(slot, direction) if _given(proto, slot) and not is_zero(facts, proto.input[slot]) else None
@@ -273,9 +278,7 @@ def _given(proto: onnx.NodeProto, slot: int) -> bool:
     return slot < len(proto.input) and bool(proto.input[slot])
 
 
-def _unusual(attributes: dict[str, object], proto: onnx.NodeProto, facts: ScopeFacts, length: int) -> Decline | None:
-    if attributes.get("clip"):
-        return Decline("it has clip")
+def _other_lengths(proto: onnx.NodeProto, facts: ScopeFacts, length: int) -> Decline | None:
     if _given(proto, 4):
         lengths = constant_value(facts, proto.input[4])
         if lengths is None or (lengths != length).any():
