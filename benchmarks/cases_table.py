@@ -51,7 +51,7 @@ def target_id(word: str) -> str:
 
 
 def sizes_in_use(model: onnx.ModelProto, target: Target, sizes: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
-    """Shapes of the inputs with dynamic dimensions beside the batch, where the release takes none and the case has sizes for them."""
+    """Shapes of inputs with dynamic dimensions beside the batch, where the release takes none and the case has sizes for them."""
     shapes = {}
     for value in model.graph.input if not target.dynamic_inputs else ():
         dims = value.type.tensor_type.shape.dim

@@ -332,6 +332,7 @@ _ALL = (
         OPERATORS,
         "GRU LSTM RNN",
     ),
+    _info("batch_norm_into_gemm", "the normalisation in the Gemm before it", EQUIVALENT, OPERATORS, "Unsqueeze"),
     _info("opset_move", "write the model in an older opset", EXACT, OPSET),
     _info("list_initializers", "list the initializers among the graph's inputs (IR 3)", EXACT, INTERFACE),
 )

@@ -1,9 +1,10 @@
 """LSTM, GRU and RNN as their equations, once for every step and direction.
 
 Guard: at most MAX_STEPS steps; constant weights; no lengths but that of the whole sequence. All of ONNX's activations with their
-alpha and beta, clip (of what gates and candidate take, not of the cell, as in onnxruntime), a coupled forget gate, peepholes, linear_before_reset, both directions and layout=1 are taken. A step
-stays [1, N, H], or [N, 1, H] where the batch lies in front (layout=1, or a Transpose that brought time forward), so that an
-implicit batch serves too. 8e-7 of the largest value over 102 cases.
+alpha and beta, clip (of what gates and candidate take, not of the cell, as in onnxruntime), a coupled forget gate, peepholes,
+linear_before_reset, both directions and layout=1 are taken. A step stays [1, N, H], or [N, 1, H] where the batch lies in front
+(layout=1, or a Transpose that brought time forward), so that an implicit batch serves too. 8e-7 of the largest value over 102
+cases.
 """
 
 from __future__ import annotations
