@@ -293,7 +293,7 @@ class Driver:
                     return declined.reason, None
         new_facts, findings, shadowed = self.lint(model)
         fixed = [finding for proposal in batch for finding in proposal.findings]
-        retyped = any(proposal.info.name == "interface_type" for proposal in batch)
+        retyped = any(proposal.info.retypes for proposal in batch)
         reason = broken_gate(
             state.model, model, state.findings, findings, fixed, batch[0].info.phase, self.level, state.shadowed, retyped
         )

@@ -34,6 +34,7 @@ class RewriteInfo:
     """One rewrite; `ops` is empty where it starts from any operator.
 
     `lossy` ones give other numbers on purpose: the proof is of everything else, and the report shows by how much outputs differ.
+    `retypes`: inputs and outputs of the model may get other element types.
     """
 
     name: str
@@ -43,6 +44,7 @@ class RewriteInfo:
     ops: frozenset[str] = frozenset()
     over_model: bool = False
     lossy: bool = False
+    retypes: bool = False
 
     @property
     def whole_model(self) -> bool:
@@ -63,8 +65,9 @@ def _info(
     *,
     over_model: bool = False,
     lossy: bool = False,
+    retypes: bool = False,
 ) -> RewriteInfo:
-    return RewriteInfo(name, title, applicability, phase, frozenset(ops.split()), over_model, lossy)
+    return RewriteInfo(name, title, applicability, phase, frozenset(ops.split()), over_model, lossy, retypes)
 
 
 _ALL = (
@@ -94,7 +97,18 @@ _ALL = (
     _info("unroll_loop", "the body of the Loop, once for every round", EXACT, NORMALISE, "Loop"),
     _info("unroll_scan", "the body of the Scan, once for every element", EXACT, NORMALISE, "Scan"),
     _info("eye_like_to_constant", "store the matrix", EXACT, NORMALISE, "EyeLike"),
-    _info("interface_type", "declare it in an element type that the release has", CONSENT, NORMALISE, over_model=True),
+    _info(
+        "interface_type", "declare it in an element type that the release has", CONSENT, NORMALISE, over_model=True, retypes=True
+    ),
+    _info(
+        "integers_as_floats",
+        "integers that are only moved from inputs to outputs as floats",
+        CONSENT,
+        NORMALISE,
+        "Concat",
+        over_model=True,
+        retypes=True,
+    ),
     _info("double_to_float", "compute with FLOAT in place of DOUBLE", EQUIVALENT, NORMALISE, over_model=True),
     _info("cast_to_identity", "leave out a Cast to the type that the data has", EXACT, NORMALISE, "Cast"),
     _info("cast_chain", "leave out a Cast between others", EXACT, NORMALISE, "Cast"),
