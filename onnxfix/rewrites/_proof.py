@@ -61,7 +61,8 @@ def _difference(proof: Proof | None) -> str:
     if not failed:
         return f"numeric proof: {proof.note}"
     worst = max(failed, key=lambda output: (not output.compared, output.max_abs))
-    shown = worst.figures if worst.compared else worst.message
+    # the figures are of finite values alone: what became of an infinity or NaN is in the message
+    shown = f"{worst.message}: {worst.figures}" if worst.compared else worst.message
     return f"numeric proof: {worst.name} is not what the model gives: {shown}; allowed: {proof.budget}"
 
 

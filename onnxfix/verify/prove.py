@@ -11,9 +11,10 @@ import onnx
 from onnx import helper
 
 from onnxfix.errors import UsageError
+from onnxfix.model.opsets import RANDOM
 from onnxfix.verify.bindings import Binding, binding_of, bindings, symbolic_shapes
 from onnxfix.verify.compare import RTOL, OutputProof, budget, compare, failure
-from onnxfix.verify.graph import RANDOM, all_nodes, real_inputs
+from onnxfix.verify.graph import all_nodes, real_inputs
 from onnxfix.verify.inputs import make_inputs
 from onnxfix.verify.regions import region_difference, room_for_noise, with_outputs
 from onnxfix.verify.run import CannotRunError, Runner, RunRefusedError, brief, one_line
