@@ -34,6 +34,7 @@ class RewriteInfo:
     """One rewrite; `ops` is empty where it starts from any operator.
 
     `lossy` ones give other numbers on purpose: the proof is of everything else, and the report shows by how much outputs differ.
+    One with `new_outputs` puts others in their place: the proof starts from the model that has them, and notes what is lost.
     """
 
     name: str
@@ -43,6 +44,7 @@ class RewriteInfo:
     ops: frozenset[str] = frozenset()
     over_model: bool = False
     lossy: bool = False
+    new_outputs: bool = False
 
     @property
     def whole_model(self) -> bool:
@@ -63,8 +65,9 @@ def _info(
     *,
     over_model: bool = False,
     lossy: bool = False,
+    new_outputs: bool = False,
 ) -> RewriteInfo:
-    return RewriteInfo(name, title, applicability, phase, frozenset(ops.split()), over_model, lossy)
+    return RewriteInfo(name, title, applicability, phase, frozenset(ops.split()), over_model, lossy, new_outputs)
 
 
 _ALL = (
@@ -81,6 +84,16 @@ _ALL = (
         CONSENT,
         EXPORTER_FAULTS,
         "Clip Pad ReduceSum Slice Split Squeeze TopK Unsqueeze",
+    ),
+    _info(
+        "nms_to_plugin",
+        "the plugin EfficientNMS_TRT, with its outputs in place of those that are made of the selected indices",
+        APPROXIMATE,
+        EXPORTER_FAULTS,
+        "NonMaxSuppression",
+        over_model=True,
+        lossy=True,
+        new_outputs=True,
     ),
     _info(
         "aten_adaptive_pool",
