@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
-import onnx
 
 from onnxfix.checks._registry import Context, Problem, check
 from onnxfix.checks.limits import attribute_or_default
+from onnxfix.model.opsets import schema_of
 
 
 @check("attributes.at_least")
@@ -56,7 +56,5 @@ def older_form(context: Context) -> Problem | None:
 
 @cache
 def _attributes_at(op: str, opset: int) -> frozenset[str] | None:
-    try:
-        return frozenset(onnx.defs.get_schema(op, opset, "").attributes)
-    except onnx.defs.SchemaError:
-        return None
+    schema = schema_of(op, opset)
+    return None if schema is None else frozenset(schema.attributes)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-import onnx
-
 from onnxfix.checks._registry import Context, Problem, find_check
 from onnxfix.checks.parser_values import Kind
 from onnxfix.errors import UsageError
+from onnxfix.model.opsets import schema_of
 
 if TYPE_CHECKING:
     from onnxfix.model.view import Node
@@ -44,11 +43,8 @@ def input_label(node: Node, slot: int) -> str:
 
 @cache
 def _schema_inputs(op: str, domain: str, opset: int) -> tuple[str, ...]:
-    try:
-        schema = onnx.defs.get_schema(op, opset, domain)
-    except onnx.defs.SchemaError:
-        return ()
-    return tuple(entry.name for entry in schema.inputs)
+    schema = schema_of(op, opset, domain)
+    return () if schema is None else tuple(entry.name for entry in schema.inputs)
 
 
 def attribute_or_default(node: Node, name: str) -> Any:
@@ -61,10 +57,8 @@ def attribute_or_default(node: Node, name: str) -> Any:
 def _schema_default(op: str, domain: str, opset: int, name: str) -> Any:
     from onnxfix.model.view import attribute_value
 
-    try:
-        attribute = onnx.defs.get_schema(op, opset, domain).attributes.get(name)
-    except onnx.defs.SchemaError:
-        return None
+    schema = schema_of(op, opset, domain)
+    attribute = None if schema is None else schema.attributes.get(name)
     if attribute is None or not attribute.default_value.name:
         return None
     return attribute_value(attribute.default_value)

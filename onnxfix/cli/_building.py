@@ -122,7 +122,9 @@ def profiles_of(
 
 
 def device_line(target: Target, model: Path, options: BuildOptions) -> str:
-    """The trtexec command that does on a device what `options` ask for, with what that release cannot."""
+    """The trtexec command that does on a device what `options` ask for, with what that release cannot and what is not known."""
+    from onnxfix.model.interface import open_inputs
+    from onnxfix.model.load import load_model
     from onnxfix.targets.trtexec import Wishes, trtexec
 
     values: dict[str, str | bool | tuple[str, ...]] = {
@@ -141,7 +143,9 @@ def device_line(target: Target, model: Path, options: BuildOptions) -> str:
     values["plugin"] = tuple(map(str, options.plugins))
     shapes = {name: (each.min, each.opt, each.max) for name, each in options.profiles.items()}
     line, lacking = trtexec(target, str(model), Wishes(shapes, options.precision, values, str(model.with_suffix(".engine"))))
-    return f"{line} ({'; '.join(lacking)})" if lacking else line
+    unknown = {} if target.implicit_batch else open_inputs(load_model(model).proto)
+    missing = [f"{name} is {shape}: give --shape" for name, shape in unknown.items() if name not in options.profiles]
+    return f"{line} ({'; '.join([*lacking, *missing])})" if lacking or missing else line
 
 
 def exit_code_of(verdict: str) -> int:

@@ -18,6 +18,7 @@ import onnx
 from onnxfix.model import _arithmetic, constants
 from onnxfix.model._shapes import output_shape
 from onnxfix.model.dims import Names, Number, Poly
+from onnxfix.model.opsets import RANDOM, schema_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from onnxfix.model._shapes import Shape
     from onnxfix.model.view import ModelView, Node, Scope
 
-# Operators whose result is not the same at every run.
-_RANDOM = {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Bernoulli"}
 # Operators of whose floating-point inputs an output's shape may depend.
 _READS_FLOATS = {"OneHot", "Range", "Resize", "Upsample"}
 _FLOATS = {onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16, onnx.TensorProto.DOUBLE, onnx.TensorProto.BFLOAT16}
@@ -170,7 +169,7 @@ class Facts:
         ]
         for inner in node.subgraphs.values():
             self._run_scope(inner, facts, () if facts.scope in self._calls else None)
-        constant = node.op_type not in _RANDOM and all(
+        constant = node.op_type not in RANDOM and all(
             value.constant for name, value in zip(node.inputs, inputs, strict=True) if name
         )
         if node.called is not None:
@@ -285,11 +284,8 @@ class Facts:
 
     def _onnx_infer(self, node: Node, inputs: list[_Value]) -> list[tuple[int, tuple[Number | None, ...] | None]] | None:
         opset = node.opset
-        if opset is None or not onnx.defs.has(node.op_type, node.domain):
-            return None
-        try:
-            schema = onnx.defs.get_schema(node.op_type, opset, node.domain)
-        except onnx.defs.SchemaError:
+        schema = None if opset is None else schema_of(node.op_type, opset, node.domain)
+        if schema is None:
             return None
         data = {}
         for name, value in zip(node.inputs, inputs, strict=True):

@@ -11,7 +11,7 @@ from onnxfix.model.opsets import domain_of, opsets_of
 from onnxfix.model.view import captured_names, topological_order
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 
 # Below it every initializer is listed among the inputs, which says nothing about overriding.
@@ -47,11 +47,21 @@ def check_shapes(proto: onnx.ModelProto, shapes: Mapping[str, tuple[int, ...]], 
             not dim.HasField("dim_value") or dim.dim_value == size for dim, size in zip(dims, shape, strict=True)
         )
         if not fits:
-            wanted = "x".join(str(dim.dim_value) if dim.HasField("dim_value") else dim.dim_param or "?" for dim in dims)
-            raise UsageError(f"{source}: input {name!r} is {wanted}, which {'x'.join(map(str, shape))} does not fit")
+            raise UsageError(f"{source}: input {name!r} is {_by_x(dims)}, which {'x'.join(map(str, shape))} does not fit")
         for dim, size in zip(dims, shape, strict=True):
             if dim.dim_param and named.setdefault(dim.dim_param, size) != size:
                 raise UsageError(f"{source}: {dim.dim_param} is {named[dim.dim_param]} in one input and {size} in {name!r}")
+
+
+def open_inputs(proto: onnx.ModelProto) -> dict[str, str]:
+    """The inputs with dynamic dimensions, and their shapes as text: `batchx3x?x?`."""
+    stored = {tensor.name for tensor in proto.graph.initializer}
+    shapes = {value.name: value.type.tensor_type.shape.dim for value in proto.graph.input if value.name not in stored}
+    return {name: _by_x(dims) for name, dims in shapes.items() if not all(dim.HasField("dim_value") for dim in dims)}
+
+
+def _by_x(dims: Iterable[onnx.TensorShapeProto.Dimension]) -> str:
+    return "x".join(str(dim.dim_value) if dim.HasField("dim_value") else dim.dim_param or "?" for dim in dims)
 
 
 def freeze(proto: onnx.ModelProto, shapes: Mapping[str, tuple[int, ...]]) -> tuple[onnx.ModelProto, list[str]]:
@@ -102,6 +112,13 @@ def retyped(before: onnx.ModelProto, after: onnx.ModelProto) -> list[str]:
                 was, now = (onnx.TensorProto.DataType.Name(kind) for kind in kinds)
                 notes.append(f"{what} {value.name} is {now} now, was {was}")
     return notes
+
+
+def new_outputs(before: onnx.ModelProto, after: onnx.ModelProto) -> list[str]:
+    """The outputs that only one of the models has, as clauses."""
+    first, second = ({value.name: None for value in model.graph.output} for model in (before, after))
+    gone, come = [name for name in first if name not in second], [name for name in second if name not in first]
+    return [f"outputs {', '.join(come)} in place of {', '.join(gone)}"] if gone or come else []
 
 
 def lost_overrides(before: onnx.ModelProto, after: onnx.ModelProto) -> list[str]:

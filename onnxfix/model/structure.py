@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import onnx
 
-from onnxfix.model.opsets import domain_of, opsets_of
+from onnxfix.model.opsets import domain_of, opsets_of, schema_at
 from onnxfix.model.paths import function_path, node_path
 
 if TYPE_CHECKING:
@@ -138,11 +138,8 @@ def _demands_on(node: onnx.NodeProto, version: int) -> _Demands | None:
 @cache
 def _demands(op: str, version: int) -> _Demands | None:
     """What the schema of an operator demands; None where there is none."""
-    try:
-        schema = onnx.defs.get_schema(op, version, "")
-    except onnx.defs.SchemaError:
-        return None
-    if schema.deprecated:
+    schema = schema_at(op, version)
+    if schema is None:
         return None
     kinds = {name: int(known.type) for name, known in schema.attributes.items()}  # type: ignore[call-overload]
     required = tuple(name for name, known in schema.attributes.items() if known.required)

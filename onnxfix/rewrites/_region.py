@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnx
 
+from onnxfix.model.opsets import schema_of
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -288,9 +290,8 @@ class Region:
 
 def _type_attributes(node: onnx.NodeProto, opsets: dict[str, int]) -> None:
     """Give attributes the types that the operator's schema has: the exporter writes `alpha=1` as an integer."""
-    try:
-        schema = onnx.defs.get_schema(node.op_type, opsets.get(node.domain, 1), node.domain)
-    except onnx.defs.SchemaError:
+    schema = schema_of(node.op_type, opsets.get(node.domain, 1), node.domain)
+    if schema is None:
         return
     for attribute in node.attribute:
         wanted = schema.attributes.get(attribute.name)

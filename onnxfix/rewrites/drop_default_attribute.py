@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import onnx
 
+from onnxfix.model.opsets import schema_of
 from onnxfix.rewrites._region import Decline
 
 if TYPE_CHECKING:
@@ -19,9 +20,8 @@ if TYPE_CHECKING:
 
 def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Decline | None:
     """See the module."""
-    try:
-        schema = onnx.defs.get_schema(region.proto.op_type, region.opset, region.proto.domain)
-    except onnx.defs.SchemaError:
+    schema = schema_of(region.proto.op_type, region.opset, region.proto.domain)
+    if schema is None:
         return Decline("the operator has no schema")
     defaults = {name: known.default_value for name, known in schema.attributes.items() if known.default_value.name}
     value = onnx.helper.get_attribute_value

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from onnxfix.model.opsets import RANDOM
 from onnxfix.rewrites._body import Unrolled, refused_body
 from onnxfix.rewrites._region import Change, Decline
 
@@ -20,17 +21,7 @@ if TYPE_CHECKING:
 
 MAX_NODES = 500
 # What may not run where it is not asked for.
-BARRED = {
-    "Bernoulli",
-    "Multinomial",
-    "RandomNormal",
-    "RandomNormalLike",
-    "RandomUniform",
-    "RandomUniformLike",
-    "Loop",
-    "Scan",
-    "If",
-}
+BARRED = RANDOM | {"If", "Loop", "Scan"}
 
 
 def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Change | Decline:

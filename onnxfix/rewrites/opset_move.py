@@ -14,7 +14,7 @@ import importlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from onnxfix.model.opsets import domain_of
+from onnxfix.model.opsets import domain_of, has_body, schema_at
 from onnxfix.rewrites._edit import apply_changes
 from onnxfix.rewrites._region import Change, Decline, Names, Region
 from onnxfix.rewrites.catalogue import REWRITES, Applicability, Phase
@@ -211,9 +211,9 @@ def _stuck(changes: list[Change], op: str, high: int, low: int, allow: Applicabi
     for change in changes:
         for node in change.nodes:
             made = node.op_type
-            if made == op or domain_of(node.domain) or _general.schema_at(made, low) is not None or made in LOWERINGS:
+            if made == op or domain_of(node.domain) or schema_at(made, low) is not None or made in LOWERINGS:
                 continue
-            if not any(_serves(name, made, allow) for name in REWRITES) and not _body.has_body(made, high):
+            if not any(_serves(name, made, allow) for name in REWRITES) and not has_body(made, high):
                 return made
     return None
 

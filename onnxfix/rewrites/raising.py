@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import onnx
 
+from onnxfix.model.opsets import schema_at
 from onnxfix.rewrites import _layers
 from onnxfix.rewrites._region import Decline
 from onnxfix.rewrites.lowering import _general
@@ -33,7 +34,7 @@ def raise_node(region: Region, high: int) -> Decline | None:
         return None
     if high > HIGHEST:
         return Decline(f"nodes are raised to opset {HIGHEST} at most")
-    new = _general.schema_at(op, high)
+    new = schema_at(op, high)
     if new is None:
         return Decline(f"{op} does not exist in opset {high}")
     for name in _IDLE:

@@ -15,13 +15,9 @@ if TYPE_CHECKING:
     from onnxfix.rewrites._region import Region
     from onnxfix.targets import Target
 
-RANDOM = ("Bernoulli",)
-
 
 def rewrite(region: Region, facts: ScopeFacts, target: Target) -> list[Change] | Decline:
     """See the module."""
-    if region.proto.op_type in RANDOM:
-        return Decline("it draws random numbers, in the body otherwise than by itself")
     body = _body.expand(region)
     if isinstance(body, Decline):
         return body if body.reason else Decline("ONNX gives it no function body", plain=True)

@@ -5,9 +5,11 @@ Weaker than the guards of the rewrites themselves, which look closer.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import onnx
+
+from onnxfix.model.opsets import has_body
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,12 +40,7 @@ def _is_empty(node: Node, facts: ScopeFacts, functions: frozenset[tuple[str, str
 
 
 def _has_body(node: Node, facts: ScopeFacts, functions: frozenset[tuple[str, str]]) -> bool:
-    try:
-        # the stubs lack what is asked here
-        schema: Any = onnx.defs.get_schema(node.op_type, node.opset or 0, node.domain)
-    except onnx.defs.SchemaError:
-        return False
-    return bool(schema.has_function or schema.has_context_dependent_function)
+    return has_body(node.op_type, node.opset or 0, node.domain)
 
 
 _STARTS: dict[str, Callable[[Node, ScopeFacts, frozenset[tuple[str, str]]], bool]] = {

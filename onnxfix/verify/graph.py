@@ -9,9 +9,6 @@ import onnx
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-# Operators whose result is not the same at every run.
-RANDOM = frozenset({"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"})
-
 
 def subgraphs(node: onnx.NodeProto) -> Iterator[onnx.GraphProto]:
     """The graphs that `node` holds as attributes (If, Loop, Scan)."""

@@ -11,9 +11,10 @@ import onnx
 from onnx import helper
 
 from onnxfix.errors import UsageError
+from onnxfix.model.opsets import RANDOM
 from onnxfix.verify.bindings import Binding, binding_of, bindings, symbolic_shapes
 from onnxfix.verify.compare import RTOL, OutputProof, budget, compare, failure
-from onnxfix.verify.graph import RANDOM, all_nodes, real_inputs
+from onnxfix.verify.graph import all_nodes, real_inputs
 from onnxfix.verify.inputs import make_inputs
 from onnxfix.verify.regions import region_difference, room_for_noise, with_outputs
 from onnxfix.verify.run import CannotRunError, Runner, RunRefusedError, brief, one_line
@@ -167,7 +168,7 @@ def prove(
             others=others,
         )
 
-    for sample in _samples(before, first, total, seed, shapes, inputs, refusals, others):
+    for sample in made_samples(before, first, total, seed, shapes, inputs, refusals, others):
         if first.by_reference and not second.by_reference:
             with contextlib.suppress(CannotRunError):
                 second.use_reference("as the first model")
@@ -293,7 +294,7 @@ def bisect(
     if _interface_difference(before, after):
         return None
     total = 1 if inputs is not None else samples
-    for sample in _samples(before, Runner(before, base_dir), total, seed, shapes, inputs, []):
+    for sample in made_samples(before, Runner(before, base_dir), total, seed, shapes, inputs, []):
         found = first_difference(
             before,
             after,
@@ -309,7 +310,7 @@ def bisect(
     return None
 
 
-def _samples(
+def made_samples(
     model: onnx.ModelProto,
     runner: Runner,
     total: int,

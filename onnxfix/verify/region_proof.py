@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import onnx
 
-from onnxfix.model.opsets import domain_of
+from onnxfix.model.opsets import RANDOM, domain_of
 from onnxfix.verify.compare import OutputProof, compare
-from onnxfix.verify.graph import RANDOM, all_nodes, initializer_names, reads, real_inputs
+from onnxfix.verify.graph import all_nodes, initializer_names, reads, real_inputs
 from onnxfix.verify.inputs import check_size
 from onnxfix.verify.prove import Proof
 from onnxfix.verify.regions import Region, changed_values, region_of

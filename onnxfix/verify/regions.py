@@ -13,7 +13,7 @@ import onnx
 
 from onnxfix.model.facts import Facts
 from onnxfix.model.load import serialize
-from onnxfix.model.opsets import domain_of, opsets_of
+from onnxfix.model.opsets import domain_of, opsets_of, schema_of
 from onnxfix.model.view import ModelView
 from onnxfix.verify.compare import RTOL, compare, failure
 from onnxfix.verify.graph import all_nodes, initializer_names, reads
@@ -125,15 +125,8 @@ def _same_meaning(node: onnx.NodeProto, versions: list[dict[str, int]]) -> bool:
     old, new = (each.get(domain) for each in versions)
     if old == new:
         return True
-    try:
-        return (
-            old is not None
-            and new is not None
-            and onnx.defs.get_schema(node.op_type, old, domain).since_version
-            == (onnx.defs.get_schema(node.op_type, new, domain).since_version)
-        )
-    except onnx.defs.SchemaError:
-        return False
+    known = [None if each is None else schema_of(node.op_type, each, domain) for each in (old, new)]
+    return known[0] is not None and known[1] is not None and known[0].since_version == known[1].since_version
 
 
 def region_difference(

@@ -71,11 +71,17 @@ def test_importing_engines_imports_no_native_library():
 
 
 def test_build_for_a_release_without_package_points_to_its_device(tmp_path):
+    import onnx
     from click.testing import CliRunner
 
     from onnxfix.cli.build import command
 
-    for target, release in (("trt5.1", "5.1"), ("jetpack4.4", "7.1")):
-        done = CliRunner().invoke(command, [str(tmp_path / "m.onnx"), "--target", target])
+    file = tmp_path / "m.onnx"
+    onnx.save(
+        onnx.parser.parse_model('<ir_version: 7, opset_import: ["" : 11]> g (float[N,3] x) => (float[N,3] y) { y = Relu(x) }'), file
+    )
+    for target, release, more in (("trt5.1", "5.1", ""), ("jetpack4.4", "7.1", " (x is Nx3: give --shape)")):
+        done = CliRunner().invoke(command, [str(file), "--target", target])
         assert isinstance(done.exception, MissingToolError)
         assert str(done.exception).startswith(f"TensorRT {release} is no Python package; on the device that has it: trtexec")
+        assert str(done.exception).endswith(f".engine{more}")

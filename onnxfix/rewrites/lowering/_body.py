@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import onnx
 import onnx.inliner
 
+from onnxfix.model.opsets import has_body, schema_at
 from onnxfix.rewrites._region import Change, Decline, Region
-from onnxfix.rewrites.lowering._general import means_the_same, schema_at
+from onnxfix.rewrites.lowering._general import means_the_same
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 # The body becomes a model-local function for a moment; onnx.inliner's own way to schemas wants a type for inputs that are left out.
 _DOMAIN = "onnxfix.body"
-
-
-@cache
-def has_body(op: str, opset: int) -> bool:
-    """True where the schema of the operator at `opset` has a body, for some types of the inputs."""
-    schema = schema_at(op, opset)
-    if schema is None or op == "Bernoulli":  # it draws numbers, and the body would draw others
-        return False
-    return bool(schema.has_function or schema.has_context_dependent_function)  # type: ignore[attr-defined]  # not in the stubs
 
 
 def expand(region: Region) -> Change | Decline:

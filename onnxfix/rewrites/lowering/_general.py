@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import onnx
 
+from onnxfix.model.opsets import schema_at
 from onnxfix.rewrites._region import Decline
 from onnxfix.rewrites.lowering import _types
 
@@ -30,16 +30,6 @@ CHANGED_MEANING: dict[str, tuple[int, ...]] = {
     "TopK": (10, 11),
     "Upsample": (7, 9, 10),
 }
-
-
-@cache
-def schema_at(op: str, opset: int) -> onnx.defs.OpSchema | None:
-    """The schema of an operator of ONNX's own domain at `opset`; None where there is none or it is deprecated."""
-    try:
-        schema = onnx.defs.get_schema(op, opset, "")
-    except onnx.defs.SchemaError:
-        return None
-    return None if schema.deprecated else schema
 
 
 def is_same(op: str, high: int, low: int) -> bool:

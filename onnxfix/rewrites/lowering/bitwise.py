@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import onnx
 
+from onnxfix.model.opsets import schema_at
 from onnxfix.rewrites import _layers
 from onnxfix.rewrites._region import Decline
 from onnxfix.rewrites.lowering import _general
@@ -87,7 +88,7 @@ def shift(region: Region, low: int) -> Decline | None:
     """BitShift; amounts from 0 to the number of bits."""
     proto, facts = region.proto, region.facts
     dtype = facts.dtype(proto.input[0])
-    old = _general.schema_at("BitShift", low)
+    old = schema_at("BitShift", low)
     unsigned = dtype in _BITS and dtype not in _SIGNED
     if dtype not in _BITS or (old is not None and unsigned):
         return _general.lower(region, low)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import onnx
 
+from onnxfix.model.opsets import schema_at
 from onnxfix.rewrites._region import Decline
 from onnxfix.rewrites.lowering import _general
 
@@ -39,7 +40,7 @@ def lower(region: Region, low: int) -> Decline | None:
 
 
 def _taken(region: Region, to: int, low: int) -> Decline | None:
-    old = _general.schema_at("Cast", low)
+    old = schema_at("Cast", low)
     assert old is not None
     kinds = {constraint.type_param_str: constraint.allowed_type_strs for constraint in old.type_constraints}
     for letter, dtype in (("T1", region.facts.dtype(region.proto.input[0])), ("T2", to)):
