@@ -211,6 +211,14 @@ _ALL = (
     _info("logsumexp_stable", "ReduceMax, Sub, Exp, ReduceSum, Log", EQUIVALENT, OPERATORS, "LogSoftmax ReduceLogSumExp"),
     _info("pad_to_gather", "Gather with constant positions for every axis", EQUIVALENT, OPERATORS, "Pad"),
     _info("slice_to_gather", "Gather with constant positions", EXACT, OPERATORS, "Slice"),
+    _info(
+        "batch_of_one",
+        "an axis of 1 in front of the data, for what works on the batch axis",
+        EQUIVALENT,
+        OPERATORS,
+        "ArgMax ArgMin Concat Flatten Gather Hardmax LogSoftmax ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax "
+        "ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare Reshape Slice Softmax Split Squeeze TopK Transpose Unsqueeze",
+    ),
     _info("einsum_to_matmul", "Transpose, Reshape, MatMul and ReduceSum", EQUIVALENT, OPERATORS, "Einsum"),
     _info(
         "logic_to_float",
