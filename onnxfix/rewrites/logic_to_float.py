@@ -2,8 +2,9 @@
 
 Greater is Ceil(Clip(a - b, 0, 1)): a difference of two floats is 0 only where they are equal. Less is that the other way round,
 the orders with equality and Equal are 1 less the opposite, And a product, Or a maximum, Xor the size of a difference, Not 1 - x,
-and Where c * x + (1 - c) * y, in which an infinite constant becomes the largest finite one. Guard: finite float32 data; no boolean
-is an input or an output of the graph. The same bits over 16 cases.
+and Where c * x + (1 - c) * y, in which an infinite constant becomes the largest finite one. Guard: finite float32 data, and nothing
+that is compared with infinity or with itself, as IsNaN and IsInf are; no boolean is an input or an output of the graph. The same
+bits over 16 cases.
 """
 
 from __future__ import annotations
@@ -148,6 +149,8 @@ def _compare(region: Region, facts: ScopeFacts, op: str, inputs: list[gs.Tensor]
     dtypes = {facts.dtype(name) for name in region.proto.input}
     if dtypes != {FLOAT} and not (op == "Equal" and dtypes == {BOOL}):
         return Decline(f"{op} compares {facts.dtype_name(region.proto.input[0])} data")
+    if region.proto.input[0] == region.proto.input[1] or any(_infinite(facts, name) for name in region.proto.input):
+        return Decline("it tells NaN or an infinity from numbers, and differences are right for finite data alone")
     a, b = inputs
     if op == "Equal":
         different = _nonzero(region, region.layer("Sub", "difference", [a, b]))
@@ -158,6 +161,11 @@ def _compare(region: Region, facts: ScopeFacts, op: str, inputs: list[gs.Tensor]
     above = region.layer("Ceil", "above", [clip(region, "over01", over, 0.0, 1.0, np.dtype(np.float32))])
     region.replace(_negated(region, above) if "Or" in op else above)
     return None
+
+
+def _infinite(facts: ScopeFacts, name: str) -> bool:
+    value = facts.constant(name) if facts.dtype(name) == FLOAT and facts.is_constant(name) else None
+    return value is not None and not np.isfinite(value).all()
 
 
 def _nonzero(region: Region, value: gs.Tensor) -> gs.Variable:
