@@ -108,7 +108,6 @@ _ALL = (
     _info("unroll_scan", "the body of the Scan, once for every element", EXACT, NORMALISE, "Scan"),
     _info("eye_like_to_constant", "store the matrix", EXACT, NORMALISE, "EyeLike"),
     _info("constant_output_to_identity", "the constant behind an Identity", EXACT, NORMALISE, over_model=True),
-    _info("squeeze_axes", "write down the axes of size 1", EXACT, NORMALISE, "Squeeze"),
     _info("interface_type", "declare it in an element type that the release has", CONSENT, NORMALISE, over_model=True),
     _info("double_to_float", "compute with FLOAT in place of DOUBLE", EQUIVALENT, NORMALISE, over_model=True),
     _info("cast_to_identity", "leave out a Cast to the type that the data has", EXACT, NORMALISE, "Cast"),
@@ -202,6 +201,7 @@ _ALL = (
     _info("pow_exponent_to_float", "the exponent in the type of the base", EQUIVALENT, OPERATORS, "Pow"),
     _info("clip_to_max_min", "Min and Max", EQUIVALENT, OPERATORS, "Clip"),
     _info("flatten_to_reshape", "Reshape", EXACT, OPERATORS, "Flatten"),
+    _info("squeeze_to_reshape", "Reshape to the shape that is left", EXACT, OPERATORS, "Squeeze"),
     _info(
         "drop_noop_reduction",
         "the same without noop_with_empty_axes",
@@ -212,6 +212,14 @@ _ALL = (
     _info("logsumexp_stable", "ReduceMax, Sub, Exp, ReduceSum, Log", EQUIVALENT, OPERATORS, "LogSoftmax ReduceLogSumExp"),
     _info("pad_to_gather", "Gather with constant positions for every axis", EQUIVALENT, OPERATORS, "Pad"),
     _info("slice_to_gather", "Gather with constant positions", EXACT, OPERATORS, "Slice"),
+    _info(
+        "batch_of_one",
+        "an axis of 1 in front of the data, for what works on the batch axis",
+        EQUIVALENT,
+        OPERATORS,
+        "ArgMax ArgMin Concat Flatten Gather Hardmax LogSoftmax ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax "
+        "ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare Reshape Slice Softmax Split Squeeze TopK Transpose Unsqueeze",
+    ),
     _info("einsum_to_matmul", "Transpose, Reshape, MatMul and ReduceSum", EQUIVALENT, OPERATORS, "Einsum"),
     _info(
         "logic_to_float",

@@ -1,10 +1,10 @@
-"""Outputs that a parser holds as constants, and Squeeze of axes that it is not told."""
+"""Outputs that a parser holds as constants."""
 
 import numpy as np
 import onnx
 import pytest
 
-from .harness import ask, noise, ops, parse, repair, rewrite, run, run_pass, same_bits
+from .harness import noise, ops, parse, repair, run, run_pass, same_bits
 
 HEAD = '<ir_version: %d, opset_import: ["" : 11]> g (float[2,3] x) => (float[2,3] y, %s c) <%s> { y = Relu (x) %s }'
 PAIR = "float[2] c = {1.5, -0.0}"
@@ -76,31 +76,3 @@ def test_a_default_that_a_caller_may_override_stays() -> None:
 def test_later_releases_give_constants() -> None:
     model = parse(HEAD % (8, "float[2]", PAIR, ""))
     assert repair(model, "trt7.2")[0].status == "clean"
-
-
-SQUEEZE = '<ir_version: 8, opset_import: ["" : %d]> g (float[%s] x) => (float[%s] y) { [node] y = Squeeze (x) }'
-
-
-@pytest.mark.parametrize("opset", [9, 11, 13, 18])
-@pytest.mark.parametrize(("before", "after"), [("2,1,3,1", "2,3"), ("1,1", ""), ("2,3", "2,3"), ("1", "")])
-def test_squeeze_gets_the_axes_of_size_1(opset: int, before: str, after: str) -> None:
-    model = (
-        parse(SQUEEZE % (opset, before, after))
-        if after
-        else parse((SQUEEZE % (opset, before, "1")).replace("float[1] y", "float y"))
-    )
-    report, result = repair(model, "trt7.1")
-    assert report.status == "repaired", report.declined
-    assert result is not None
-    x = noise([int(size) for size in before.split(",")])
-    same_bits(run(model, {"x": x}), run(result, {"x": x}))
-
-
-def test_squeeze_of_dynamic_sizes_is_declined() -> None:
-    assert ask(parse(SQUEEZE % (9, "n,1,3", "n,3")), "squeeze_axes").startswith("the size of an axis is dynamic")  # type: ignore[union-attr]
-
-
-def test_squeeze_with_axes_is_left_alone() -> None:
-    model = parse((SQUEEZE % (9, "2,1,1", "2,1")).replace("Squeeze (x)", "Squeeze <axes = [1]> (x)"))
-    assert ask(model, "squeeze_axes") == "its axes are given, or no attribute in this opset"
-    assert ops(rewrite(parse(SQUEEZE % (9, "2,1,1", "2")), "squeeze_axes")) == ["Squeeze"]

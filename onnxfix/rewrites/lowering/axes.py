@@ -1,7 +1,6 @@
 """Squeeze, Unsqueeze (13) and reductions (ReduceSum 13, all others 18): axes as an input become an attribute.
 
-They must be constants. An empty list means all axes, or none with noop_with_empty_axes. A Squeeze without axes gets them where all
-sizes are known.
+They must be constants. An empty list means all axes, or none with noop_with_empty_axes.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from onnxfix.rewrites._region import Decline
 from onnxfix.rewrites.lowering import _general
 
 if TYPE_CHECKING:
-    from onnxfix.model.facts import ScopeFacts
     from onnxfix.rewrites._region import Region
 
 # Reductions of one element that give the element; the others square it or take its logarithm, of which ONNX does not say
@@ -50,9 +48,6 @@ def lower(region: Region, low: int) -> Decline | None:
             return None
         del region.edited.input[1:]
         _general.drop_attribute(region, "noop_with_empty_axes")
-        ones = axes_of_one(facts, proto.input[0]) if op == "Squeeze" else None
-        if ones is not None:
-            _general.set_attribute(region, "axes", ones)
         return _general.types(region, low)
     rank = facts.rank(proto.input[0])
     if rank is None and numbers.min() < 0:
@@ -65,12 +60,6 @@ def lower(region: Region, low: int) -> Decline | None:
     _general.drop_attribute(region, "noop_with_empty_axes")
     _general.set_attribute(region, "axes", [int(axis) + rank if axis < 0 else int(axis) for axis in numbers])
     return None
-
-
-def axes_of_one(facts: ScopeFacts, name: str) -> list[int] | None:
-    """The axes of size 1, which a Squeeze without axes removes; None where a size is not known."""
-    shape = facts.static_shape(name)
-    return None if shape is None else [axis for axis, size in enumerate(shape) if size == 1]
 
 
 def _same(region: Region) -> None:
