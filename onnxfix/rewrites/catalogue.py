@@ -131,6 +131,7 @@ _ALL = (
         OPERATORS,
         "InstanceNormalization",
     ),
+    _info("max_pool_indices", "Gather, Max, Greater and Where along each axis", EQUIVALENT, OPERATORS, "MaxPool"),
     _info(
         "average_pool_to_pad",
         "Pad with zeros, AveragePool, and Mul where padding does not count",
