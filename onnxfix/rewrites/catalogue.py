@@ -130,6 +130,7 @@ _ALL = (
         OPERATORS,
         "InstanceNormalization",
     ),
+    _info("max_pool_indices", "Gather, Max, Greater and Where along each axis", EQUIVALENT, OPERATORS, "MaxPool"),
     _info(
         "average_pool_to_pad",
         "Pad with zeros, AveragePool, and Mul where padding does not count",
@@ -207,6 +208,7 @@ _ALL = (
     _info("pow_exponent_to_float", "the exponent in the type of the base", EQUIVALENT, OPERATORS, "Pow"),
     _info("clip_to_max_min", "Min and Max", EQUIVALENT, OPERATORS, "Clip"),
     _info("flatten_to_reshape", "Reshape", EXACT, OPERATORS, "Flatten"),
+    _info("squeeze_to_reshape", "Reshape to the shape that is left", EXACT, OPERATORS, "Squeeze"),
     _info(
         "drop_noop_reduction",
         "the same without noop_with_empty_axes",
