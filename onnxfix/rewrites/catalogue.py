@@ -139,6 +139,13 @@ _ALL = (
         OPERATORS,
         "AveragePool",
     ),
+    _info(
+        "pool_volume_to_plane",
+        "a pool over height and width, then one over the depth",
+        EQUIVALENT,
+        OPERATORS,
+        "AveragePool MaxPool",
+    ),
     _info("max_pool_to_gather", "the maximum of one Gather for each position of the window", EQUIVALENT, OPERATORS, "MaxPool"),
     _info("average_pool_to_conv", "Conv of every channel with constant weights", EQUIVALENT, OPERATORS, "AveragePool"),
     _info(
@@ -213,6 +220,7 @@ _ALL = (
     _info("logsumexp_stable", "ReduceMax, Sub, Exp, ReduceSum, Log", EQUIVALENT, OPERATORS, "LogSoftmax ReduceLogSumExp"),
     _info("pad_to_gather", "Gather with constant positions for every axis", EQUIVALENT, OPERATORS, "Pad"),
     _info("slice_to_gather", "Gather with constant positions", EXACT, OPERATORS, "Slice"),
+    _info("gather_axis_from_back", "the same axis, counted from the back", EXACT, OPERATORS, "Gather"),
     _info(
         "batch_of_one",
         "an axis of 1 in front of the data, for what works on the batch axis",
