@@ -35,6 +35,7 @@ class RewriteInfo:
 
     `lossy` ones give other numbers on purpose: the proof is of everything else, and the report shows by how much outputs differ.
     `retypes`: inputs and outputs of the model may get other element types.
+    One with `new_outputs` puts others in their place: the proof starts from the model that has them, and notes what is lost.
     """
 
     name: str
@@ -45,6 +46,7 @@ class RewriteInfo:
     over_model: bool = False
     lossy: bool = False
     retypes: bool = False
+    new_outputs: bool = False
 
     @property
     def whole_model(self) -> bool:
@@ -66,8 +68,9 @@ def _info(
     over_model: bool = False,
     lossy: bool = False,
     retypes: bool = False,
+    new_outputs: bool = False,
 ) -> RewriteInfo:
-    return RewriteInfo(name, title, applicability, phase, frozenset(ops.split()), over_model, lossy, retypes)
+    return RewriteInfo(name, title, applicability, phase, frozenset(ops.split()), over_model, lossy, retypes, new_outputs)
 
 
 _ALL = (
@@ -86,6 +89,16 @@ _ALL = (
         "Clip Pad ReduceSum Slice Split Squeeze TopK Unsqueeze",
     ),
     _info(
+        "nms_to_plugin",
+        "the plugin EfficientNMS_TRT, with its outputs in place of those that are made of the selected indices",
+        APPROXIMATE,
+        EXPORTER_FAULTS,
+        "NonMaxSuppression",
+        over_model=True,
+        lossy=True,
+        new_outputs=True,
+    ),
+    _info(
         "aten_adaptive_pool",
         "pooling where all windows have one size, else averaging matrices",
         EQUIVALENT,
@@ -97,6 +110,7 @@ _ALL = (
     _info("unroll_loop", "the body of the Loop, once for every round", EXACT, NORMALISE, "Loop"),
     _info("unroll_scan", "the body of the Scan, once for every element", EXACT, NORMALISE, "Scan"),
     _info("eye_like_to_constant", "store the matrix", EXACT, NORMALISE, "EyeLike"),
+    _info("constant_output_to_identity", "the constant behind an Identity", EXACT, NORMALISE, over_model=True),
     _info(
         "interface_type", "declare it in an element type that the release has", CONSENT, NORMALISE, over_model=True, retypes=True
     ),
@@ -131,12 +145,20 @@ _ALL = (
         OPERATORS,
         "InstanceNormalization",
     ),
+    _info("max_pool_indices", "Gather, Max, Greater and Where along each axis", EQUIVALENT, OPERATORS, "MaxPool"),
     _info(
         "average_pool_to_pad",
         "Pad with zeros, AveragePool, and Mul where padding does not count",
         EQUIVALENT,
         OPERATORS,
         "AveragePool",
+    ),
+    _info(
+        "pool_volume_to_plane",
+        "a pool over height and width, then one over the depth",
+        EQUIVALENT,
+        OPERATORS,
+        "AveragePool MaxPool",
     ),
     _info("max_pool_to_gather", "the maximum of one Gather for each position of the window", EQUIVALENT, OPERATORS, "MaxPool"),
     _info("average_pool_to_conv", "Conv of every channel with constant weights", EQUIVALENT, OPERATORS, "AveragePool"),
@@ -201,6 +223,7 @@ _ALL = (
     _info("pow_exponent_to_float", "the exponent in the type of the base", EQUIVALENT, OPERATORS, "Pow"),
     _info("clip_to_max_min", "Min and Max", EQUIVALENT, OPERATORS, "Clip"),
     _info("flatten_to_reshape", "Reshape", EXACT, OPERATORS, "Flatten"),
+    _info("squeeze_to_reshape", "Reshape to the shape that is left", EXACT, OPERATORS, "Squeeze"),
     _info(
         "drop_noop_reduction",
         "the same without noop_with_empty_axes",
@@ -211,6 +234,15 @@ _ALL = (
     _info("logsumexp_stable", "ReduceMax, Sub, Exp, ReduceSum, Log", EQUIVALENT, OPERATORS, "LogSoftmax ReduceLogSumExp"),
     _info("pad_to_gather", "Gather with constant positions for every axis", EQUIVALENT, OPERATORS, "Pad"),
     _info("slice_to_gather", "Gather with constant positions", EXACT, OPERATORS, "Slice"),
+    _info("gather_axis_from_back", "the same axis, counted from the back", EXACT, OPERATORS, "Gather"),
+    _info(
+        "batch_of_one",
+        "an axis of 1 in front of the data, for what works on the batch axis",
+        EQUIVALENT,
+        OPERATORS,
+        "ArgMax ArgMin Concat Flatten Gather Hardmax LogSoftmax ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax "
+        "ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare Reshape Slice Softmax Split Squeeze TopK Transpose Unsqueeze",
+    ),
     _info("einsum_to_matmul", "Transpose, Reshape, MatMul and ReduceSum", EQUIVALENT, OPERATORS, "Einsum"),
     _info(
         "logic_to_float",
@@ -321,7 +353,6 @@ _ALL = (
     _info("topk_in_rounds", "TopK of 3840, then of what is left, and Concat", EQUIVALENT, OPERATORS, "TopK"),
     _info("round_to_integer", "the same of whole numbers", EXACT, OPERATORS, "Ceil Floor Round"),
     _info("moved_shape_to_gather", "one Gather from the numbers in a row", EXACT, OPERATORS, "Reshape"),
-    _info("gather_axis_from_back", "the same with its axis counted from the back", EXACT, OPERATORS, "Gather"),
     _info(
         "scatter_by_equality",
         "each place compared with those of the updates, and a reduction",
