@@ -297,6 +297,7 @@ class Driver:
         new_facts, findings, shadowed = self.lint(model)
         fixed = [finding for proposal in batch for finding in proposal.findings]
         retyped = any(proposal.info.retypes for proposal in batch)
+        rebatched = any(proposal.info.rebatches for proposal in batch)
         new_outputs = any(proposal.info.new_outputs for proposal in batch)
         reason = broken_gate(
             state.model,
@@ -309,6 +310,7 @@ class Driver:
             state.shadowed,
             retyped,
             new_outputs,
+            rebatched,
         )
         if reason is None and batch[0].info.phase is Phase.EXPORTER_FAULTS:
             # what the file declares as its outputs tells whether the exporter meant it

@@ -34,7 +34,7 @@ class RewriteInfo:
     """One rewrite; `ops` is empty where it starts from any operator.
 
     `lossy` ones give other numbers on purpose: the proof is of everything else, and the report shows by how much outputs differ.
-    `retypes`: inputs and outputs of the model may get other element types.
+    `retypes`: inputs and outputs of the model may get other element types; `rebatches`: an axis of 1 before their own.
     One with `new_outputs` puts others in their place: the proof starts from the model that has them, and notes what is lost.
     """
 
@@ -47,6 +47,7 @@ class RewriteInfo:
     lossy: bool = False
     retypes: bool = False
     new_outputs: bool = False
+    rebatches: bool = False
 
     @property
     def whole_model(self) -> bool:
@@ -69,8 +70,11 @@ def _info(
     lossy: bool = False,
     retypes: bool = False,
     new_outputs: bool = False,
+    rebatches: bool = False,
 ) -> RewriteInfo:
-    return RewriteInfo(name, title, applicability, phase, frozenset(ops.split()), over_model, lossy, retypes, new_outputs)
+    return RewriteInfo(
+        name, title, applicability, phase, frozenset(ops.split()), over_model, lossy, retypes, new_outputs, rebatches
+    )
 
 
 _ALL = (
@@ -378,6 +382,16 @@ _ALL = (
         "GRU LSTM RNN",
     ),
     _info("batch_norm_into_gemm", "the normalisation in the Gemm before it", EQUIVALENT, OPERATORS, "Unsqueeze"),
+    _info(
+        "batch_in_interface",
+        "an axis of 1, the batch, before the first of inputs and outputs",
+        CONSENT,
+        OPERATORS,
+        over_model=True,
+        rebatches=True,
+    ),
+    _info("slice_to_positions", "Gather with constant positions", EXACT, OPERATORS, "Slice"),
+    _info("matmul_to_conv", "a Conv of one element", EQUIVALENT, OPERATORS, "MatMul"),
     _info("opset_move", "write the model in an older opset", EXACT, OPSET),
     _info("list_initializers", "list the initializers among the graph's inputs (IR 3)", EXACT, INTERFACE),
 )
