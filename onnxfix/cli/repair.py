@@ -109,7 +109,7 @@ class Output:
 @click.option("--shape", "shapes", metavar="NAME:1x3x8x8", multiple=True, help="Freeze an input's shape (repeatable).")
 @click.option("--inputs", "inputs_file", metavar="FILE.npz", type=NAME, help="Run both models on these inputs instead.")
 @click.option("--simplify", is_flag=True, help="Begin with what onnxslim makes of the model, where that is proven equal.")
-@click.option("--max-passes", type=click.IntRange(min=1), default=10, show_default=True, help="When to stop trying.")
+@click.option("--max-passes", type=click.IntRange(min=1), default=30, show_default=True, help="When to stop trying.")
 @click.option(
     "--external-data",
     type=click.Choice(["keep", "copy"]),
