@@ -39,10 +39,10 @@ def axis(context: Context) -> Problem | None:
 
 @check("batch_axis.reduce")
 def reduce(context: Context) -> Problem | None:
-    """`axes` must not name the batch axis; none at all names every axis."""
+    """`axes` must not name the batch axis; none at all names every axis. Axes as an input are another check's."""
     rank = context.values.rank(context.node.input(0))
     axes = context.node.attr("axes")
-    if rank is None:
+    if rank is None or (axes is None and context.node.input(1)):
         return None
     if axes is None:
         # the importer numbers the axes from 0 and then strips the batch from them: axis 0 becomes -1
@@ -50,6 +50,15 @@ def reduce(context: Context) -> Problem | None:
     if any(_outside(item, rank) for item in axes):
         return Problem("reduces the batch axis, which an implicit batch does not have", (0,), _AXIS)
     return None
+
+
+@check("batch_axis.reduce_by_input")
+def reduce_by_input(context: Context) -> Problem | None:
+    """Where axes are an input (from opset `since` on), the importer looks for the attribute, and without it numbers every axis."""
+    node = context.node
+    if (node.opset or 0) < int(context.args["since"]) or node.attr("axes") is not None or not node.input(1):
+        return None
+    return Problem("gives its axes as an input, and without the attribute the batch is reduced too", (0, 1))
 
 
 @check("batch_axis.transpose")

@@ -34,3 +34,9 @@ def graph_output(context: Context) -> Problem | None:
     if name in node.scope.outputs and not node.scope.consumers.get(name):
         return None
     return Problem(f"gives {context.args['dtype']}, which only outputs of the graph can be")
+
+
+@check("outputs.padded_rows")
+def padded_rows(context: Context) -> Problem | None:
+    """The result has a fixed number of rows, the last of which is repeated."""
+    return Problem("gives a fixed number of rows: behind the last selected one it is repeated")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _LOWEST, _HIGHEST = -(2**31), 2**31 - 1
 
 # Inputs in which a number beyond 32 bits means "as far as it goes", and still does when it is cut.
-_BOUNDS = {"Slice": (1, 2, 4), "Clip": (1, 2), "Loop": (0,)}
+_BOUNDS = {"Slice": (1, 2, 4), "Clip": (1, 2), "Loop": (0,), "NonMaxSuppression": (2,)}
 
 
 @dataclass(frozen=True, slots=True)

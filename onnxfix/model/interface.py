@@ -114,6 +114,13 @@ def retyped(before: onnx.ModelProto, after: onnx.ModelProto) -> list[str]:
     return notes
 
 
+def new_outputs(before: onnx.ModelProto, after: onnx.ModelProto) -> list[str]:
+    """The outputs that only one of the models has, as clauses."""
+    first, second = ({value.name: None for value in model.graph.output} for model in (before, after))
+    gone, come = [name for name in first if name not in second], [name for name in second if name not in first]
+    return [f"outputs {', '.join(come)} in place of {', '.join(gone)}"] if gone or come else []
+
+
 def lost_overrides(before: onnx.ModelProto, after: onnx.ModelProto) -> list[str]:
     """The initializers of `before` that a caller could override and that no longer reach every value of `after` that they did.
 

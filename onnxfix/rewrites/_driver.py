@@ -235,10 +235,13 @@ class Driver:
                 return _declined(finding, info.name, "the model has been rewritten already")
         weaker = LEVELS.index(self.options.allow) < (LEVELS.index(info.applicability.value) if info.applicability in LEVELS else 0)
         too_weak = _declined(finding, info.name, f"it is {info.applicability.value}", consent=info.applicability.value)
+        if info.new_outputs and any(REWRITES[fix.rewrite].phase > Phase.EXPORTER_FAULTS for fix in state.applied):
+            return _declined(finding, info.name, "the model has been rewritten already")
         if weaker and not info.lossy:
             return too_weak
         if info.whole_model:
-            return self._propose_pass(finding, info, node, facts, names, own=own)
+            proposal = self._propose_pass(finding, info, node, facts, names, own=own)
+            return too_weak if weaker and isinstance(proposal, Proposal) else proposal
         if node is None:
             return _declined(finding, info.name, "the finding is about no single node")
         if _root(node.scope).function is not None:
@@ -334,8 +337,18 @@ class Driver:
         new_facts, findings, shadowed = self.lint(model)
         fixed = [finding for proposal in batch for finding in proposal.findings]
         retyped = any(proposal.info.name == "interface_type" for proposal in batch)
+        new_outputs = any(proposal.info.new_outputs for proposal in batch)
         refusal = broken_gate(
-            state.model, model, state.findings, findings, fixed, batch[0].info.phase, self.level, state.shadowed, retyped
+            state.model,
+            model,
+            state.findings,
+            findings,
+            fixed,
+            batch[0].info.phase,
+            self.level,
+            state.shadowed,
+            retyped,
+            new_outputs,
         )
         if refusal is None and batch[0].info.phase is Phase.EXPORTER_FAULTS:
             # what the file declares as its outputs tells whether the exporter meant it

@@ -120,7 +120,7 @@ def _splice(
     own = {name for node in old for name in node.output} | {tensor.name for tensor in graph.initializer}
     own |= {value.name for value in graph.input}
     nodes = [node for index, item in enumerate(old) for node in new.get(index, [item])]
-    nodes = _without_orphans(graph, key, nodes, freed, log)
+    nodes = without_orphans(graph, key, nodes, freed, log)
     order = topological_order(nodes, path)
     kept = [nodes[index] for index in order]
     del graph.node[:]
@@ -170,7 +170,7 @@ def add_initializer(model: onnx.ModelProto, graph: onnx.GraphProto, tensor: onnx
         graph.input.append(onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, list(tensor.dims)))
 
 
-def _without_orphans(
+def without_orphans(
     graph: onnx.GraphProto, key: str, nodes: list[onnx.NodeProto], freed: set[str], log: EditLog
 ) -> list[onnx.NodeProto]:
     """Drop nodes and initializers that only fed what was replaced; what was unused before stays."""

@@ -86,17 +86,19 @@ def broken_gate(
     level: int,
     shadowed: set[str],
     retyped: bool = False,
+    new_outputs: bool = False,
 ) -> Refusal | None:
     """Why `after` may not stand; None where every gate is passed.
 
     `findings` are those of `before`, `left` those of `after`, `fixed` those that the batch was to fix; `shadowed` outputs stood
     behind a refused node before, so that an error there comes to light and is not new; `retyped` says that consent was given to
-    other element types of inputs and outputs.
+    other element types of inputs and outputs, `new_outputs` to other outputs.
     """
     error = checker_error(after, level)
     if error is not None:
         return Refusal(f"the checker refuses the result: {error}")
-    if interface(before, types=not retyped) != interface(after, types=not retyped):
+    (inputs, outputs), (own_inputs, own_outputs) = (interface(model, types=not retyped) for model in (before, after))
+    if inputs != own_inputs or (outputs != own_outputs and not new_outputs):
         return Refusal("the model's inputs or outputs would change")
     if len(after.graph.node) > len(before.graph.node) * MAX_GROWTH + ROOM:
         return Refusal(f"the model would grow from {len(before.graph.node)} to {len(after.graph.node)} nodes")

@@ -78,8 +78,13 @@ def _proven(driver: Driver, state: State) -> tuple[Proof | None, OnnxfixError | 
             if second.passed:
                 note = "the same operators, but not to the bit: another version is another kernel of the runtime"
                 proof = replace(second, note="; ".join(filter(None, (second.note, note))))
-        if not proof.passed and any(REWRITES[fix.rewrite].lossy for fix in state.applied):
-            return _measured(driver, state, proof)
+        infos = [REWRITES[fix.rewrite] for fix in state.applied]
+        if not proof.passed and any(info.lossy and not info.new_outputs for info in infos):
+            proof, wrong = _measured(driver, state, proof)
+            if wrong is not None:
+                return proof, wrong
+        if proof.passed and any(info.new_outputs for info in infos):
+            return _with_damage(driver, state, proof), None
     except CannotRunError as error:
         return None, error
     except MemoryError:
@@ -105,6 +110,23 @@ def _measured(driver: Driver, state: State, proof: Proof) -> tuple[Proof, Onnxfi
     if not all(output.compared for output in shown.outputs):
         return proof, OnnxfixError("the rewritten model gives other results")
     return replace(shown, passed=True, measured=not shown.passed), None
+
+
+def _with_damage(driver: Driver, state: State, proof: Proof) -> Proof:
+    """The proof, which starts from the model with its new outputs, with what they lose of the old ones."""
+    from onnxfix.verify.detections import damage
+
+    options = driver.options
+    text = damage(
+        driver.original,
+        state.baseline,
+        base_dir=driver.base_dir,
+        samples=options.samples,
+        seed=options.seed,
+        shapes=dict(options.shapes),
+        inputs=None if options.inputs is None else dict(options.inputs),
+    )
+    return replace(proof, note="; ".join(filter(None, (text, proof.note))))
 
 
 def _run(driver: Driver, state: State, exact: bool, *, regions: bool = True) -> Proof:

@@ -18,7 +18,7 @@ import onnx
 from onnxfix.model.opsets import schema_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import onnx_graphsurgeon as gs
 
@@ -156,14 +156,17 @@ class Region:
         """A name that nothing in the model has, `<old node>/<role>`."""
         return self._names.free(f"{self._names.base(self.proto)}/{role}", self._own)
 
-    def stored(self, array: np.ndarray) -> Change:
-        """The node gives way to its value, an initializer of the same name; a Constant where the node makes a graph output."""
-        (name,) = (name for name in self.proto.output if name)
-        tensor = onnx.numpy_helper.from_array(np.ascontiguousarray(array).reshape(array.shape), name)
-        if name not in self.facts.scope.outputs:
-            return Change(self.scope, self.index, [], [tensor])
-        node = onnx.helper.make_node("Constant", [], [name], name=self.proto.name, value=tensor)
-        return Change(self.scope, self.index, [node])
+    def stored(self, arrays: Mapping[str, np.ndarray]) -> Change:
+        """The node gives way to its values, initializers of the same names; Constants where they are outputs of the graph."""
+        change = Change(self.scope, self.index)
+        for name, array in arrays.items():
+            tensor = onnx.numpy_helper.from_array(np.ascontiguousarray(array).reshape(array.shape), name)
+            if name not in self.facts.scope.outputs:
+                change.initializers.append(tensor)
+                continue
+            label = "" if change.nodes else self.proto.name
+            change.nodes.append(onnx.helper.make_node("Constant", [], [name], name=label, value=tensor))
+        return change
 
     # graphsurgeon -------------------------------------------------------------------------------------------------------
 

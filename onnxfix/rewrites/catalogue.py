@@ -34,6 +34,7 @@ class RewriteInfo:
     """One rewrite; `ops` is empty where it starts from any operator.
 
     `lossy` ones give other numbers on purpose: the proof is of everything else, and the report shows by how much outputs differ.
+    One with `new_outputs` puts others in their place: the proof starts from the model that has them, and notes what is lost.
     """
 
     name: str
@@ -43,6 +44,7 @@ class RewriteInfo:
     ops: frozenset[str] = frozenset()
     over_model: bool = False
     lossy: bool = False
+    new_outputs: bool = False
 
     @property
     def whole_model(self) -> bool:
@@ -63,8 +65,9 @@ def _info(
     *,
     over_model: bool = False,
     lossy: bool = False,
+    new_outputs: bool = False,
 ) -> RewriteInfo:
-    return RewriteInfo(name, title, applicability, phase, frozenset(ops.split()), over_model, lossy)
+    return RewriteInfo(name, title, applicability, phase, frozenset(ops.split()), over_model, lossy, new_outputs)
 
 
 _ALL = (
@@ -81,6 +84,16 @@ _ALL = (
         CONSENT,
         EXPORTER_FAULTS,
         "Clip Pad ReduceSum Slice Split Squeeze TopK Unsqueeze",
+    ),
+    _info(
+        "nms_to_plugin",
+        "the plugin EfficientNMS_TRT, with its outputs in place of those that are made of the selected indices",
+        APPROXIMATE,
+        EXPORTER_FAULTS,
+        "NonMaxSuppression",
+        over_model=True,
+        lossy=True,
+        new_outputs=True,
     ),
     _info(
         "aten_adaptive_pool",
@@ -117,6 +130,7 @@ _ALL = (
         OPERATORS,
         "InstanceNormalization",
     ),
+    _info("max_pool_indices", "Gather, Max, Greater and Where along each axis", EQUIVALENT, OPERATORS, "MaxPool"),
     _info(
         "average_pool_to_pad",
         "Pad with zeros, AveragePool, and Mul where padding does not count",
@@ -187,6 +201,7 @@ _ALL = (
     _info("pow_exponent_to_float", "the exponent in the type of the base", EQUIVALENT, OPERATORS, "Pow"),
     _info("clip_to_max_min", "Min and Max", EQUIVALENT, OPERATORS, "Clip"),
     _info("flatten_to_reshape", "Reshape", EXACT, OPERATORS, "Flatten"),
+    _info("squeeze_to_reshape", "Reshape to the shape that is left", EXACT, OPERATORS, "Squeeze"),
     _info(
         "drop_noop_reduction",
         "the same without noop_with_empty_axes",
@@ -197,6 +212,14 @@ _ALL = (
     _info("logsumexp_stable", "ReduceMax, Sub, Exp, ReduceSum, Log", EQUIVALENT, OPERATORS, "LogSoftmax ReduceLogSumExp"),
     _info("pad_to_gather", "Gather with constant positions for every axis", EQUIVALENT, OPERATORS, "Pad"),
     _info("slice_to_gather", "Gather with constant positions", EXACT, OPERATORS, "Slice"),
+    _info(
+        "batch_of_one",
+        "an axis of 1 in front of the data, for what works on the batch axis",
+        EQUIVALENT,
+        OPERATORS,
+        "ArgMax ArgMin Concat Flatten Gather Hardmax LogSoftmax ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax "
+        "ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare Reshape Slice Softmax Split Squeeze TopK Transpose Unsqueeze",
+    ),
     _info("einsum_to_matmul", "Transpose, Reshape, MatMul and ReduceSum", EQUIVALENT, OPERATORS, "Einsum"),
     _info(
         "logic_to_float",

@@ -30,4 +30,4 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Change | Decli
     if not kind:
         return Decline("the element type is unknown")
     matrix = np.eye(shape[0], shape[1], int(attributes.get("k", 0))).astype(onnx.helper.tensor_dtype_to_np_dtype(kind))
-    return region.stored(matrix)
+    return region.stored({region.proto.output[0]: matrix})

@@ -1,6 +1,6 @@
-"""Store the value that a node always computes as an initializer of the same name, a graph output's in a Constant.
+"""Store the values that a node always computes as initializers of the same names, a graph output's in a Constant.
 
-Guard: one output, of at most MAX_ELEMENTS elements. Bit-equal: the numbers are those that onnxruntime
+Guard: at most MAX_ELEMENTS elements. Bit-equal: the numbers are those that onnxruntime
 computes, or exact integer arithmetic on static shapes.
 """
 
@@ -23,16 +23,15 @@ MAX_ELEMENTS = 1 << 22
 def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Change | Decline:
     """See the module."""
     names = [name for name in region.proto.output if name]
-    if len(names) != 1:
-        return Decline("the node has more than one output")
     if region.proto.op_type == "Constant" and names[0] in facts.scope.outputs:
         return Decline("the node is a constant already")
-    if not facts.is_constant(names[0]):
+    if not all(facts.is_constant(name) for name in names):
         return Decline("the value depends on an input", plain=True)
-    shape = facts.static_shape(names[0])
-    if shape is not None and math.prod(shape) > MAX_ELEMENTS:
-        return Decline(f"the value has {math.prod(shape)} elements")
-    array = constant_value(facts, names[0])
-    if array is None or array.size > MAX_ELEMENTS:
+    shapes = [facts.static_shape(name) for name in names]
+    known = sum(math.prod(shape) for shape in shapes if shape is not None)
+    if known > MAX_ELEMENTS:
+        return Decline(f"the value has {known} elements")
+    arrays = [constant_value(facts, name) for name in names]
+    if any(array is None or array.size > MAX_ELEMENTS for array in arrays):
         return Decline("the value is too large, or nothing here can compute it")
-    return region.stored(array)
+    return region.stored({name: array for name, array in zip(names, arrays, strict=True) if array is not None})

@@ -20,6 +20,7 @@ import onnx
 
 from onnxfix.model._arithmetic import EVALUATED
 from onnxfix.model.dims import Poly, divide
+from onnxfix.rewrites._interpolation import output_size
 from onnxfix.rewrites._region import Change, Decline
 from onnxfix.rewrites._values import constant_value
 
@@ -112,6 +113,8 @@ def _fold(end: Region, facts: ScopeFacts, slot: int) -> Decline | None:
     if not facts.dtype(name):
         return Decline(f"the element type of {label} is unknown")
     numbers = constant_value(facts, name) if facts.is_constant(name) else facts.numbers(name)
+    if numbers is not None and label == "scales":
+        numbers = _scales(end, numbers, facts.shape(end.proto.input[0]))
     if numbers is not None:
         end.set_input(slot, label, numbers.astype(onnx.helper.tensor_dtype_to_np_dtype(facts.dtype(name))))
         return None
@@ -168,6 +171,28 @@ def _fold_reshape(end: Region, entries: list[Number], shape: tuple[Number, ...])
         return Decline(f"the new shape {_show(entries)} has more than one dimension that only run time tells")
     end.set_input(1, "shape", np.array(target, np.int64))
     return None
+
+
+def _scales(end: Region, scales: np.ndarray, shape: tuple[Number, ...] | None) -> np.ndarray:
+    """Scales as numbers that give the same sizes in float32, as runtimes compute, and in float64, as onnx's shape inference does.
+
+    10 times 1.9 is 19 in the one and 18 in the other; the next float32 gives 19 in both. It is taken where nearest elements stay
+    the same ones.
+    """
+    mode = next((attribute.s for attribute in end.proto.attribute if attribute.name == "mode"), b"nearest")
+    if shape is None or len(shape) != scales.size or mode != b"nearest" or (end.proto.op_type == "Resize" and end.opset > 10):
+        return scales
+    kept = scales.astype(np.float32)
+    for axis, (before, scale) in enumerate(zip(shape, kept, strict=True)):
+        if not isinstance(before, int):
+            continue
+        size = output_size(before, scale)
+        larger = np.nextafter(scale, np.float32(np.inf))
+        if int(before * float(scale)) == size - 1 and output_size(before, larger) == int(before * float(larger)) == size:
+            index = np.arange(size, dtype=np.float32)
+            if np.array_equal(np.floor(index / scale), np.floor(index / larger)):
+                kept[axis] = larger
+    return kept
 
 
 def _fold_sizes(end: Region, entries: list[Number], shape: tuple[Number, ...]) -> Decline | None:

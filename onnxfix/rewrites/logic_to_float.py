@@ -2,8 +2,8 @@
 
 Greater is Ceil(Clip(a - b, 0, 1)): a difference of two floats is 0 only where they are equal. Less is that the other way round,
 the orders with equality and Equal are 1 less the opposite, And a product, Or a maximum, Xor the size of a difference, Not 1 - x,
-and Where c * x + (1 - c) * y, in which an infinite constant becomes the largest finite one. Guard: finite float32 data; no boolean
-is an input or an output of the graph. The same bits over 16 cases.
+and Where c * x + (1 - c) * y; where y is one infinity, as in a mask of attention, x + log(c) or x - log(c), whose addend is 0 or y.
+Guard: finite float32 data; no boolean is an input or an output of the graph. The same bits over 20 cases.
 """
 
 from __future__ import annotations
@@ -106,6 +106,12 @@ def _write(region: Region, facts: ScopeFacts) -> Decline | None:
         if facts.dtype(names[1]) not in (FLOAT, BOOL):
             return Decline(f"it chooses between {facts.dtype_name(names[1])} data")
         rest = region.layer("Sub", "rest", [one, inputs[0]])
+        for slot, part in ((2, inputs[0]), (1, rest)):
+            infinity = _infinity(facts, names[slot])
+            if infinity:
+                log = region.layer("Log", "masked", [part])
+                region.replace(region.layer("Add" if infinity < 0 else "Sub", "chosen", [inputs[3 - slot], log]))
+                return None
         yes = region.layer("Mul", "yes", [inputs[0], inputs[1]])
         region.replace(region.layer("Add", "chosen", [yes, region.layer("Mul", "no", [rest, inputs[2]])]))
         return None
@@ -129,6 +135,14 @@ def _write(region: Region, facts: ScopeFacts) -> Decline | None:
         region.replace(*region.layers(op, [f"out{place}" for place in range(len(outputs))], inputs, **attrs))
         return None
     return Decline(f"{op} works on booleans")
+
+
+def _infinity(facts: ScopeFacts, name: str) -> float:
+    """The infinity of which a constant consists; 0 where it is something else."""
+    value = facts.constant(name) if facts.dtype(name) == FLOAT and facts.is_constant(name) else None
+    if value is None or not value.size or not (np.isinf(value).all() and (value == value.flat[0]).all()):
+        return 0.0
+    return float(value.flat[0])
 
 
 def _as_float(region: Region, facts: ScopeFacts, slot: int) -> gs.Tensor:

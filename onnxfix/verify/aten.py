@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from onnxfix.verify.detections import efficient_nms
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -15,11 +17,20 @@ Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 DOMAINS = frozenset({"org.pytorch.aten", "aten"})
 # Domains that a stage without such nodes need not import.
-FOREIGN = DOMAINS | {"mmdeploy"}
+FOREIGN = DOMAINS | {"mmdeploy", "TRT"}
 
 
 # Operators of other domains, or of none, that have a reference here.
-CUSTOM = frozenset({("", "AliasWithName"), ("", "GroupNorm"), ("", "LReLU_TRT"), ("mmdeploy", "grid_sampler")})
+CUSTOM = frozenset(
+    {
+        ("", "AliasWithName"),
+        ("", "EfficientNMS_TRT"),
+        ("", "GroupNorm"),
+        ("", "LReLU_TRT"),
+        ("TRT", "EfficientNMS_TRT"),
+        ("mmdeploy", "grid_sampler"),
+    }
+)
 # Operators of ONNX that older opsets lack, where exporters write them all the same.
 EARLY = frozenset({("", "Mish")})
 
@@ -125,6 +136,10 @@ def _custom(node: onnx.NodeProto, inputs: Sequence[Array | None]) -> tuple[Array
     """One node of CUSTOM or EARLY."""
     attrs = {a.name: a.f if a.type == a.FLOAT else a.i for a in node.attribute}
     given = [array for array in inputs if array is not None]
+    if node.op_type == "EfficientNMS_TRT":
+        if len(given) != 2:
+            raise ValueError("no reference for EfficientNMS_TRT with anchors")
+        return efficient_nms(given[0], given[1], attrs)
     if node.op_type == "LReLU_TRT":
         return (leaky_relu(given[0], attrs.get("negSlope", 0.0)),)
     if node.op_type == "GroupNorm":

@@ -168,7 +168,7 @@ def prove(
             others=others,
         )
 
-    for sample in _samples(before, first, total, seed, shapes, inputs, refusals, others):
+    for sample in made_samples(before, first, total, seed, shapes, inputs, refusals, others):
         if first.by_reference and not second.by_reference:
             with contextlib.suppress(CannotRunError):
                 second.use_reference("as the first model")
@@ -294,7 +294,7 @@ def bisect(
     if _interface_difference(before, after):
         return None
     total = 1 if inputs is not None else samples
-    for sample in _samples(before, Runner(before, base_dir), total, seed, shapes, inputs, []):
+    for sample in made_samples(before, Runner(before, base_dir), total, seed, shapes, inputs, []):
         found = first_difference(
             before,
             after,
@@ -310,7 +310,7 @@ def bisect(
     return None
 
 
-def _samples(
+def made_samples(
     model: onnx.ModelProto,
     runner: Runner,
     total: int,

@@ -203,7 +203,7 @@ def written_section(collection: str) -> str:
     if found < 0:
         return ""
     behind = text.find("\n## ", found)
-    return text[found:] if behind < 0 else text[found : behind + 1]
+    return text[found : behind if behind >= 0 else None].rstrip() + "\n"
 
 
 def page(sections: Sequence[str]) -> str:

@@ -220,3 +220,15 @@ def test_a_bound_before_the_front_of_a_small_dimension_stays_computed(start: str
 @pytest.mark.parametrize(("start", "end"), [("h1", "top"), ("h2", "top"), ("i0", "h1"), ("i0", "h2"), ("i2", "h2"), ("h2", "h1")])
 def test_bounds_up_to_two_before_the_end_are_the_same_at_every_size(start: str, end: str) -> None:
     assert equal_on(cropped(start, end), *((1, 3, size, 2) for size in (1, 2, 3, 4, 7)))[-1] == "Slice"
+
+
+def test_scales_give_the_same_size_in_float32_and_float64() -> None:
+    """19 / 10 is 1.9, of which float32 makes 19 and float64 18: the runtime would load one size and compute the other."""
+    text = """<ir_version: 4, opset_import: ["" : 9]> g (float[1,2,10,8] x) => (float[1,2,19,15] y)
+      <float[2] ones = {1, 1}, float[2] wanted = {19, 15}, float[1,2,19,15] z = {"zeros"}> {
+        [node] s = Shape (x)  tail = Slice <axes = [0], starts = [2], ends = [4]> (s)  now = Cast <to = 1> (tail)
+        ratio = Div (wanted, now)  scales = Concat <axis = 0> (ones, ratio)
+        u = Upsample <mode = "nearest"> (x, scales)  y = Add (u, z)
+      }"""
+    zeros = ", ".join(["0"] * 570)
+    assert equal_on(text.replace('"zeros"', zeros), (1, 2, 10, 8)) == ["Upsample", "Add"]

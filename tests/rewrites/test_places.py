@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from .harness import applied, ask, noise, one_node, ops, parse, repair, rewrite, run
+from .harness import applied, ask, noise, one_node, ops, parse, repair, rewrite, run, same_bits
 from .properties import examples, holds
 
 BOUND = 2e-6
@@ -152,18 +152,20 @@ def test_logic_without_booleans(op: str) -> None:
             np.testing.assert_array_equal(after[name], array, err_msg=name)
 
 
-def test_a_mask_of_infinity_is_the_largest_finite_number() -> None:
+@pytest.mark.parametrize("sign", [-1, 1])
+@pytest.mark.parametrize("order", ["inf, x", "x, inf"])
+def test_a_mask_of_infinity_stays_one(sign: int, order: str) -> None:
     model = parse(
-        """<ir_version: 4, opset_import: ["" : 9]> g (float[2,3] x) => (float[2,3] y)
-        <float[1] low = {0}, float[1] m = {-1}, float[1] zero = {0}> {
+        f"""<ir_version: 4, opset_import: ["" : 9]> g (float[2,3] x) => (float[2,3] y, float[2,3] s)
+        <float[1] low = {{0}}, float[1] m = {{{sign}}}, float[1] zero = {{0}}> {{
           inf = Div (m, zero)
           [node] c = Less (x, low)
-          s = Where (c, inf, x)
+          s = Where (c, {order})
           y = Softmax <axis = 1> (s)
-        }"""
+        }}"""
     )
     x = {"x": np.array([[1, -1, 2], [0, 0.5, -3]], np.float32)}
-    np.testing.assert_allclose(run(rewrite(model, "logic_to_float"), x)["y"], run(model, x)["y"], rtol=1e-6)
+    same_bits(run(rewrite(model, "logic_to_float"), x), run(model, x))
 
 
 def test_booleans_of_the_interface_stay() -> None:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import onnx
 import pytest
 from hypothesis import assume, given
@@ -139,3 +140,37 @@ def test_it_declines_what_it_does_not_cover() -> None:
         "AveragePool", ["x"], {"x": (1, 1, 5, 5)}, opset=11, kernel_shape=[2, 2], pads=[1] * 4, dtype=onnx.TensorProto.INT8
     )
     assert ask(alone, "average_pool_to_pad") == "the data is INT8"
+
+
+@examples(25)
+@given(pools(), st.sampled_from([0, 1]))
+def test_the_places_of_the_largest(pool: tuple[tuple[int, ...], dict[str, Any]], by_column: int) -> None:
+    shape, attributes = pool
+    model = with_indices(shape, storage_order=by_column, **attributes)
+    # whole numbers, so that many are equal: the first of them counts
+    holds(model, "max_pool_indices", [{"x": np.round(noise(shape) * 2)}, {"x": noise(shape)}], target="trt7.1")
+
+
+@pytest.mark.parametrize("shape", [(1, 2, 7), (1, 2, 4, 4, 4)])
+def test_places_in_lines_and_volumes(shape: tuple[int, ...]) -> None:
+    axes = len(shape) - 2
+    model = with_indices(shape, kernel_shape=[2] * axes, strides=[2] * axes, dilations=[1] * axes, ceil_mode=1)
+    holds(model, "max_pool_indices", {"x": np.round(noise(shape) * 2)}, target="trt8.6")
+
+
+def test_places_are_counted_where_the_shape_is_known_and_integers_exist() -> None:
+    assert ask(with_indices(("N", 3, 4, 4), kernel_shape=[2, 2]), "max_pool_indices", target="trt7.1") == (
+        "the shape is dynamic, or has too many elements to count in FLOAT"
+    )
+    assert ask(with_indices((1, 3, 4, 4), kernel_shape=[2, 2]), "max_pool_indices") == (
+        "its indices are INT64, and the importer casts to no integer"
+    )
+    alone = one_node("MaxPool", ["x"], {"x": (1, 1, 4, 4)}, opset=11, kernel_shape=[2, 2])
+    assert ask(alone, "max_pool_indices") == "nothing reads its indices"
+
+
+def with_indices(shape: tuple[Any, ...], **attributes: Any) -> onnx.ModelProto:
+    """A MaxPool that gives the places of its maxima."""
+    model = one_node("MaxPool", ["x"], {"x": shape}, opset=12, outputs=("y", "i"), **attributes)
+    model.graph.output[1].type.tensor_type.elem_type = onnx.TensorProto.INT64
+    return model

@@ -95,10 +95,11 @@ def test_positions_along_a_dynamic_axis_stay() -> None:
     assert ask(before, "gather_from_front") == "the size of axis 1 is dynamic"
 
 
-def test_the_body_of_an_operator() -> None:
+@pytest.mark.parametrize("opset", [13, 16, 18])
+def test_the_body_of_an_operator(opset: int) -> None:
     before = parse(
-        """<ir_version: 8, opset_import: ["" : 13]> g (float[3,5] x, int64[3] t) => (float y)
-        { [node] y = SoftmaxCrossEntropyLoss <reduction = "mean"> (x, t) }"""
+        f"""<ir_version: 8, opset_import: ["" : {opset}]> g (float[3,5] x, int64[3] t) => (float y)
+        {{ [node] y = SoftmaxCrossEntropyLoss <reduction = "mean"> (x, t) }}"""
     )
     feeds = {"x": noise((3, 5)), "t": np.array([1, 0, 4])}
     after = rewritten(before, "schema_body", "trt8.5")

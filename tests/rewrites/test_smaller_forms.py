@@ -107,3 +107,18 @@ def test_allowzero_with_a_zero_stays() -> None:
     computed = one_node("Reshape", ["x", "s"], {"x": (2, 6), "s": (2,)}, opset=14, allowzero=1)
     computed.graph.input[1].type.tensor_type.elem_type = INT64
     assert ask(computed, "reshape_without_allowzero") == "the new shape is computed at run time"
+
+
+@pytest.mark.parametrize("opset", [9, 11, 13])
+@pytest.mark.parametrize(("shape", "rank"), [((2, 1, 3, 1), 2), ((1, 1), 0)])
+def test_axes_of_one_element_go_by_reshape(opset: int, shape: tuple[int, ...], rank: int) -> None:
+    model = one_node("Squeeze", ["x"], {"x": shape}, opset=opset, out_rank=rank)
+    holds(model, "squeeze_to_reshape", {"x": noise(shape)}, target="trt7.1")
+
+
+def test_a_squeeze_whose_axes_are_known_at_run_time_stays() -> None:
+    assert ask(one_node("Squeeze", ["x"], {"x": ("N", 1)}, opset=11), "squeeze_to_reshape") == (
+        "which axes have one element is known at run time alone"
+    )
+    assert ask(one_node("Squeeze", ["x"], {"x": (0, 1)}, opset=11), "squeeze_to_reshape") == "the data has no elements"
+    assert ask(one_node("Squeeze", ["x"], {"x": (2, 1)}, opset=11, axes=[1]), "squeeze_to_reshape") == "it names its axes"

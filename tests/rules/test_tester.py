@@ -109,7 +109,7 @@ def test_another_result_than_good_fails_with_a_diff() -> None:
 def test_a_good_that_repair_does_not_reach_fails_with_the_reason() -> None:
     bad = f"{HEAD} g (float[2,3] x) => (float[1,3] y) {{ [n] y = ReduceSum <axes = [0]> (x) }}"
     message = refused(rule(Example(("trt5.1",), bad=bad, finds=("n",), good=CLEAN), code="OFX302"))
-    assert "does not repair it (declined): OFX302 no rewrite on n:" in message
+    assert "does not repair it (declined): OFX302 batch_of_one on n:" in message
 
 
 class TestModelDifference:
