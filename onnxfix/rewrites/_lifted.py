@@ -163,6 +163,21 @@ def _gemm(node: Lifted) -> list[gs.Variable] | Decline:
     return [made]
 
 
+def _batch_norm(node: Lifted) -> list[gs.Variable] | Decline:
+    region, proto = node.region, node.region.proto
+    values = [node.facts.constant(name) for name in proto.input[1:5]]
+    if len(proto.output) > 1 or node.attribute("training_mode", 0) or any(value is None for value in values):
+        return Decline("BatchNormalization takes its statistics from the data, or gives them")
+    kind = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(node.facts.dtype(proto.input[0])))
+    gamma, beta, mean, variance = (np.asarray(value, np.float64) for value in values)
+    epsilon = region.node.attrs.get("epsilon")
+    scale = gamma / np.sqrt(variance + (1e-5 if epsilon is None else float(epsilon)))
+    shape = (-1, *[1] * max(len(node.shape(proto.input[0])) - 2, 0))
+    factor, shift = (array.astype(kind).reshape(shape) for array in (scale, beta - mean * scale))
+    scaled = region.layer("Mul", "scaled", [node.operand(0), region.constant("scale", factor)])
+    return [region.layer("Add", "lifted", [scaled, region.constant("shift", shift)])]
+
+
 def _transpose(node: Lifted) -> list[gs.Variable]:
     rank = len(node.shape(node.region.proto.input[0]))
     perm = node.region.node.attrs.get("perm")
@@ -269,6 +284,7 @@ FORMS: dict[str, Callable[[Lifted], list[gs.Variable] | Decline]] = {
     **dict.fromkeys(REDUCTIONS, _reduction),
     **dict.fromkeys(_ALONG, _along),
     **dict.fromkeys(SHAPES, _reshape),
+    "BatchNormalization": _batch_norm,
     "Gather": _gather,
     "Gemm": _gemm,
     "MatMul": _matmul,

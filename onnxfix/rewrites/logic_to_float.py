@@ -3,7 +3,8 @@
 Greater is Ceil(Clip(a - b, 0, 1)): a difference of two floats is 0 only where they are equal. Less is that the other way round,
 the orders with equality and Equal are 1 less the opposite, And a product, Or a maximum, Xor the size of a difference, Not 1 - x,
 and Where c * x + (1 - c) * y; where y is one infinity, as in a mask of attention, x + log(c) or x - log(c), whose addend is 0 or y.
-Guard: finite float32 data; no boolean is an input or an output of the graph. The same bits over 20 cases.
+Guard: finite float32 data, nothing that is compared with infinity or, as IsNaN is, with itself; no boolean is an input or an output
+of the graph. The same bits over 20 cases.
 """
 
 from __future__ import annotations
@@ -162,6 +163,8 @@ def _compare(region: Region, facts: ScopeFacts, op: str, inputs: list[gs.Tensor]
     dtypes = {facts.dtype(name) for name in region.proto.input}
     if dtypes != {FLOAT} and not (op == "Equal" and dtypes == {BOOL}):
         return Decline(f"{op} compares {facts.dtype_name(region.proto.input[0])} data")
+    if region.proto.input[0] == region.proto.input[1] or any(_infinite(facts, name) for name in region.proto.input):
+        return Decline("it tells NaN or an infinity from numbers, and differences are right for finite data alone")
     a, b = inputs
     if op == "Equal":
         different = _nonzero(region, region.layer("Sub", "difference", [a, b]))
@@ -172,6 +175,11 @@ def _compare(region: Region, facts: ScopeFacts, op: str, inputs: list[gs.Tensor]
     above = region.layer("Ceil", "above", [clip(region, "over01", over, 0.0, 1.0, np.dtype(np.float32))])
     region.replace(_negated(region, above) if "Or" in op else above)
     return None
+
+
+def _infinite(facts: ScopeFacts, name: str) -> bool:
+    value = facts.constant(name) if facts.dtype(name) == FLOAT and facts.is_constant(name) else None
+    return value is not None and not np.isfinite(value).all()
 
 
 def _nonzero(region: Region, value: gs.Tensor) -> gs.Variable:

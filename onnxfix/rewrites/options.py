@@ -51,7 +51,7 @@ class RepairOptions:
     inputs: Mapping[str, np.ndarray[Any, Any]] | None = None
     rtol: float | None = None
     atol: float | None = None
-    max_passes: int = 30
+    max_passes: int = 100
     partial: bool = False
     simplify: bool = False
 

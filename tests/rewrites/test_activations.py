@@ -73,6 +73,19 @@ def test_erf_keeps_its_digits_near_zero() -> None:
 
 
 @pytest.mark.parametrize("opset", [9, 13])
+def test_erf_of_halves_keeps_what_they_can_hold(opset: int) -> None:
+    """Every finite half, the infinities and NaN: relative error of two units in the last place."""
+    result = rewrite(one_node("Erf", ["x"], {"x": (65536,)}, opset=opset, dtype=onnx.TensorProto.FLOAT16), "erf_to_rational")
+    x = np.arange(65536, dtype=np.uint16).view(np.float16)
+    got = run(result, {"x": x})["y"].astype(np.float64)
+    exact = np.array([math.erf(float(value)) for value in x])
+    known = np.isfinite(exact) & (np.abs(exact) > 1e-4)
+    np.testing.assert_allclose(got[known], exact[known], rtol=2e-3, atol=0)
+    small = np.isfinite(exact) & ~known
+    np.testing.assert_allclose(got[small], exact[small], rtol=0, atol=2e-7)
+
+
+@pytest.mark.parametrize("opset", [9, 13])
 def test_half_precision(opset: int) -> None:
     model = one_node("Shrink", ["x"], {"x": (2, 5)}, opset=opset, dtype=onnx.TensorProto.FLOAT16)
     holds(model, "shrink_to_ceil", {"x": noise((2, 5), np.float16)}, bound=1e-3)

@@ -7,7 +7,7 @@ import pytest
 from onnxfix.model.facts import Facts
 from onnxfix.model.view import ModelView
 
-from .harness import applied, ask, error, noise, ops, parse, repair, rewrite, run
+from .harness import applied, ask, error, noise, ops, parse, repair, rewrite, run, same_bits
 
 
 def moved(body: str, opset: int = 13, stored: str = "") -> onnx.ModelProto:
@@ -101,6 +101,15 @@ def test_every_form_gives_the_same(body: str, stored: str) -> None:
             "int64[2] grid = {4, 6}, float[1,4] w = {1, 2, 3, 4}",
         ),
         ("v = Reshape (t, grid)  u = Gemm <transB = 1> (v, v)", "int64[2] grid = {4, 6}"),
+        (
+            "v = Reshape (t, grid)  u = BatchNormalization (v, s, b, m, d)",
+            "int64[2] grid = {4, 6}, float[6] s = {1, 2, 3, 4, 5, 6}, float[6] b = {0, 1, 0, 1, 0, 1}, "
+            "float[6] m = {1, 1, 1, 0, 0, 0}, float[6] d = {1, 2, 1, 2, 1, 2}",
+        ),
+        (
+            "v = Reshape (t, grid)  u = BatchNormalization <epsilon = 0.01> (v, s, b, b, s)",
+            "int64[4] grid = {4, 2, 3, 1}, float[2] s = {1, 2}, float[2] b = {0.5, 1}",
+        ),
     ],
 )
 def test_products_are_equal_but_for_the_order_of_sums(body: str, stored: str) -> None:
@@ -196,3 +205,30 @@ def test_it_declines_where_a_subgraph_reads_along() -> None:
         " <then_branch = a () => (float[4,1] p) { p = Relu (t) }, else_branch = b () => (float[4,1] q) { q = Neg (t) }> }"
     )
     assert "subgraph" in str(ask(model, "batch_of_one"))
+
+
+class TestGatherAxisFromBack:
+    def test_rows_of_a_table_are_the_same(self) -> None:
+        model = parse(
+            '<ir_version: 8, opset_import: ["" : 9]> g (int32[2,3] i) => (float[2,3,2] y) <float[4,2] w = {1, 2, 3, 4, 5, 6, 7, 8}>'
+            " { [node] y = Gather <axis = 0> (w, i) }"
+        )
+        result = rewrite(model, "gather_axis_from_back")
+        (node,) = result.graph.node
+        assert onnx.helper.get_node_attr_value(node, "axis") == -2
+        feeds = {"i": np.array([[0, 3, 1], [2, 2, 0]], np.int32)}
+        same_bits(run(model, feeds), run(result, feeds))
+
+    @pytest.mark.parametrize(
+        ("text", "reason"),
+        [
+            ("(int32[1,3] i, float[4] x) => (float[1,3] y) { [node] y = Gather (x, i) }", "the data is no constant"),
+            ("(int32[1,3] i) => (float[4,1,3] y) { [node] y = Gather <axis = 1> (w, i) }", "another axis than the first"),
+            ("(float[1,2] x) => (float[1,2] y) { [node] g = Gather (w, r)  y = Add (x, g) }", "the positions are constant too"),
+        ],
+    )
+    def test_it_declines_with_the_reason(self, text: str, reason: str) -> None:
+        model = parse(f'<ir_version: 8, opset_import: ["" : 9]> g {text}')
+        model.graph.initializer.append(onnx.numpy_helper.from_array(np.ones((4, 2), np.float32), "w"))
+        model.graph.initializer.append(onnx.numpy_helper.from_array(np.ones(1, np.int64), "r"))
+        assert reason in str(ask(model, "gather_axis_from_back"))

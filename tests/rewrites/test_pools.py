@@ -85,6 +85,43 @@ def test_maxima_along_one_axis_and_three() -> None:
         holds(model, "max_pool_to_gather", {"x": noise(shape)})
 
 
+@pytest.mark.parametrize("op", ["MaxPool", "AveragePool"])
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        {"kernel_shape": [3, 1, 1]},
+        {"kernel_shape": [1, 2, 3], "strides": [1, 2, 1]},
+        {"kernel_shape": [2, 3, 2], "strides": [2, 1, 2], "pads": [1, 1, 0, 0, 1, 1]},
+        {"kernel_shape": [2, 2, 2], "auto_pad": "SAME_UPPER", "strides": [2, 2, 3]},
+        {"kernel_shape": [1, 1, 1], "strides": [2, 1, 1]},
+        {"kernel_shape": [3, 3, 3], "pads": [1, 1, 1, 1, 1, 1], "count_include_pad": 1},
+        {"kernel_shape": [2, 2, 2], "ceil_mode": 1, "strides": [2, 2, 2]},
+        {"kernel_shape": [2, 1, 2], "dilations": [2, 1, 2]},
+    ],
+)
+def test_pools_of_volumes_as_pools_of_planes(op: str, attributes: dict[str, Any]) -> None:
+    model = one_node(op, ["x"], {"x": ("n", 2, 5, 6, 7)}, opset=19, **attributes)
+    if "count_include_pad" in attributes and op == "MaxPool":
+        return
+    if "ceil_mode" in attributes and op == "AveragePool":
+        assert "ceil_mode" in str(ask(model, "pool_volume_to_plane"))
+        return
+    bound = 0.0 if op == "MaxPool" else BOUND
+    holds(model, "pool_volume_to_plane", {"x": noise((2, 2, 5, 6, 7))}, bound=bound)
+
+
+def test_pools_of_volumes_that_stay() -> None:
+    model = one_node("MaxPool", ["x"], {"x": (1, 2, 3, 4)}, opset=9, kernel_shape=[2, 2])
+    assert "not of rank 5" in str(ask(model, "pool_volume_to_plane"))
+    model = one_node("MaxPool", ["x"], {"x": (1, 2, 3, 4, "w")}, opset=9, kernel_shape=[2, 2, 2])
+    assert "is dynamic" in str(ask(model, "pool_volume_to_plane"))
+    model = one_node("MaxPool", ["x"], {"x": (1, 2, 3, 4, 5)}, opset=9, kernel_shape=[1, 1, 1])
+    assert "one element" in str(ask(model, "pool_volume_to_plane"))
+    model = one_node("MaxPool", ["x"], {"x": (1, 1, 6, 6, 6)}, opset=9, outputs=("y", "i"), kernel_shape=[2, 2, 2])
+    model.graph.output[1].type.tensor_type.elem_type = onnx.TensorProto.INT64
+    assert "indices" in str(ask(model, "pool_volume_to_plane"))
+
+
 def test_maxima_whose_indices_are_read_stay() -> None:
     model = one_node("MaxPool", ["x"], {"x": (1, 1, 6, 6)}, opset=11, outputs=("y", "i"), kernel_shape=[2, 2], dilations=[2, 2])
     model.graph.output[1].type.tensor_type.elem_type = onnx.TensorProto.INT64
