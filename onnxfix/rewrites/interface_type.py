@@ -4,8 +4,8 @@ A change of the interface, so only with consent: a caller has to give floats in 
 Cast brings the old type back. An input of bytes, integers or booleans that is only moved on its way to Casts to FLOAT becomes FLOAT
 itself, and one that is moved to where indices go becomes INT32; no Cast is needed then. On a release with an implicit batch, which
 casts no integers, one that Casts to BOOL read becomes FLOAT too: a whole number is 0 where its float is. An output that a Cast
-makes is cast to the new type at once: what the old type would have wrapped stays as it is. The proof gives both models the same
-numbers, each in its type.
+makes is cast to the new type at once, unless it is a boolean: what the old type would have wrapped stays as it is. The proof gives
+both models the same numbers, each in its type.
 """
 
 from __future__ import annotations
@@ -63,7 +63,9 @@ def run(model: onnx.ModelProto, request: Request, edit: Edit) -> Decline | None:
         old = facts.dtype_name(name)
         kinds = _candidates(old, name in outputs, request.targets)
         if name in outputs and name not in inputs:
-            _retype_output(main, outputs[name], old, kinds[0], edit)
+            # releases without boolean outputs have no booleans at all: there truth is 0 and 1 in floats
+            kind = "FLOAT" if old == "BOOL" and "FLOAT" in kinds else kinds[0]
+            _retype_output(main, outputs[name], old, kind, edit)
             continue
         moved, ends = _moved(main, name)
         if old in INTEGERS and "FLOAT" in kinds and all(_casts_to_float(node, request.targets) for node, _ in ends):
@@ -150,7 +152,7 @@ def _retype_output(main: Scope, value: onnx.ValueInfoProto, old: str, kind: str,
     inner = edit.names.free(f"{name}/{old.lower()}", set())
     maker = main.producers[name]
     edit.touch(main, maker.proto)
-    if maker.op_type == "Cast" and not main.consumers.get(name):
+    if maker.op_type == "Cast" and old != "BOOL" and not main.consumers.get(name):
         next(attribute for attribute in maker.proto.attribute if attribute.name == "to").i = _T.DataType.Value(kind)
         value.type.tensor_type.elem_type = _T.DataType.Value(kind)
         return

@@ -3,8 +3,8 @@
 Greater is Ceil(Clip(a - b, 0, 1)): a difference of two floats is 0 only where they are equal. Less is that the other way round,
 the orders with equality and Equal are 1 less the opposite, And a product, Or a maximum, Xor the size of a difference, Not 1 - x,
 and Where c * x + (1 - c) * y; where y is one infinity, as in a mask of attention, x + log(c) or x - log(c), whose addend is 0 or y.
-Guard: finite float32 data, or whole numbers of a known range, which a table makes floats; no boolean is an input or an output of
-the graph. The same bits over 28 cases.
+Guard: finite float32 data, nothing that is compared with infinity or, as IsNaN is, with itself; or whole numbers of a known range,
+which a table makes floats; no boolean is an input or an output of the graph. The same bits over 28 cases.
 """
 
 from __future__ import annotations
@@ -177,6 +177,8 @@ def _compare(region: Region, facts: ScopeFacts, op: str, inputs: list[gs.Tensor]
         inputs = [tensor for tensor in floats if tensor is not None]
     if len(inputs) < 2 or (dtypes != {FLOAT} and not dtypes <= INTEGERS and not (op == "Equal" and dtypes == {BOOL})):
         return Decline(f"{op} compares {facts.dtype_name(region.proto.input[0])} data")
+    if region.proto.input[0] == region.proto.input[1] or any(_infinite(facts, name) for name in region.proto.input):
+        return Decline("it tells NaN or an infinity from numbers, and differences are right for finite data alone")
     a, b = inputs
     if op == "Equal":
         different = _nonzero(region, region.layer("Sub", "difference", [a, b]))
@@ -200,6 +202,11 @@ def _bounded(region: Region, facts: ScopeFacts, slot: int) -> gs.Tensor | None:
     if limit is None or limit > MAX_TABLE:
         return None
     return lookup(region, f"input{slot}", region.node.inputs[slot], np.arange(limit, dtype=np.float32))
+
+
+def _infinite(facts: ScopeFacts, name: str) -> bool:
+    value = facts.constant(name) if facts.dtype(name) == FLOAT and facts.is_constant(name) else None
+    return value is not None and not np.isfinite(value).all()
 
 
 def _nonzero(region: Region, value: gs.Tensor) -> gs.Variable:

@@ -134,3 +134,39 @@ def test_indices_are_given_as_int32() -> None:
     result = run_pass(model, "interface_type", "i")
     assert types(result)["i"] == T.INT32
     assert "Cast" not in ops(result)
+
+
+BOOLEAN = """
+<ir_version: 7, opset_import: ["" : 13]>
+g (float[2,3] x) => (bool[2,3] y) <float[1] k = {0.25}, float[1] i = {inf}> { [n] %s }
+"""
+
+
+@pytest.mark.parametrize("target", ["trt5.1", "trt6.0", "trt6.0-fulldims"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "y = Greater (x, k)",
+        "z = Less (x, k)  y = Not (z)",
+        "z = Greater (x, k)  w = Less (x, k)  y = Or (z, w)",
+        "z = Equal (x, k)  y = Identity (z)",
+        "y = Cast <to = 9> (x)",
+    ],
+)
+def test_a_boolean_output_becomes_0_and_1_in_floats_where_there_are_no_booleans(target: str, body: str) -> None:
+    model = parse(BOOLEAN % body)
+    assert repair(model, target)[1] is None
+    report, result = repair(model, target, consent=frozenset({"OFX205"}))
+    assert report.status == "repaired", report.declined
+    assert result is not None
+    assert result.graph.output[0].type.tensor_type.elem_type == onnx.TensorProto.FLOAT
+    x = np.array([[0, 0.25, 0.5], [-1, -0.0, 1e-3]], np.float32)
+    wanted = run(model, {"x": x})["y"]
+    np.testing.assert_array_equal(run(result, {"x": x})["y"], wanted.astype(np.float32))
+
+
+@pytest.mark.parametrize("body", ["y = IsNaN (x)", "y = Less (x, i)"])
+def test_what_tells_nan_apart_or_compares_with_infinity_has_no_form_in_floats(body: str) -> None:
+    report, result = repair(parse(BOOLEAN % body), "trt5.1", consent=frozenset({"OFX205"}))
+    assert result is None
+    assert any("NaN or an infinity" in item.reason for item in report.declined), report.declined
