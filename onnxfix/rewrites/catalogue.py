@@ -122,6 +122,13 @@ _ALL = (
     _info("interface_type", "declare it in an element type that the release has", CONSENT, NORMALISE, over_model=True),
     _info("double_to_float", "compute with FLOAT in place of DOUBLE", EQUIVALENT, NORMALISE, over_model=True),
     _info("cast_to_identity", "leave out a Cast to the type that the data has", EXACT, NORMALISE, "Cast"),
+    _info(
+        "cast_first",
+        "the Cast that reads it in front of it",
+        EXACT,
+        OPERATORS,
+        "DepthToSpace Expand Flatten Gather Identity Reshape Slice SpaceToDepth Squeeze Tile Transpose Unsqueeze",
+    ),
     _info("cast_chain", "leave out a Cast between others", EXACT, NORMALISE, "Cast"),
     _info(
         "drop_empty_inputs",
@@ -231,6 +238,8 @@ _ALL = (
     _info("logsumexp_stable", "ReduceMax, Sub, Exp, ReduceSum, Log", EQUIVALENT, OPERATORS, "LogSoftmax ReduceLogSumExp"),
     _info("pad_to_gather", "Gather with constant positions for every axis", EQUIVALENT, OPERATORS, "Pad"),
     _info("slice_to_gather", "Gather with constant positions", EXACT, OPERATORS, "Slice"),
+    _info("cast_before_moving", "the Cast before what moves its data", EXACT, OPERATORS, "Cast"),
+    _info("integers_to_table", "a table of its values, read at the whole number", EXACT, OPERATORS, "Add Cast Div Mod Mul Sub"),
     _info("gather_axis_from_back", "the same axis, counted from the back", EXACT, OPERATORS, "Gather"),
     _info(
         "batch_of_one",
