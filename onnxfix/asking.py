@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from onnxfix.engines import ParseVerdict, parse
-from onnxfix.engines.choice import tool, tool_of
+from onnxfix.engines.choice import choose, tool, tool_of
 from onnxfix.errors import MissingToolError
+from onnxfix.model.load import copy_external, parse_model
 from onnxfix.rules.finding import Finding, Location, Severity, Verdict, verdict_of
 from onnxfix.rules.rule import load_rule
 from onnxfix.targets import find_target
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from onnxfix.engines import ParserError, ParseResult
-    from onnxfix.results import LintReport, TargetReport
+    from onnxfix.results import LintReport, RepairReport, TargetReport
 
 TIMEOUT = 120.0
 
@@ -37,6 +39,34 @@ def ask_parsers(report: LintReport, path: Path, timeout: float = TIMEOUT) -> Lin
         names = ", ".join(target.target for target in report.targets[:3])
         raise MissingToolError(f"--ask-parser: no parser of {names} is installed here; -t installed names what is")
     return dataclasses.replace(report, targets=tuple(_asked(target, path, timeout) for target in report.targets))
+
+
+def ask_of_result(report: RepairReport, data: bytes, base_dir: Path, timeout: float = TIMEOUT) -> tuple[RepairReport, bytes | None]:
+    """The report and bytes of a repair after one more gate: the parser that is installed here, of whatever release.
+
+    Where it takes the result the report notes so. Where it does not, the result is unproven, and there are no bytes to write.
+
+    Args:
+        report: what the repair did.
+        data: the repaired model.
+        base_dir: where its external data lies.
+        timeout: seconds after which the parser is stopped.
+
+    Raises:
+        MissingToolError: no parser is installed here.
+    """
+    chosen = choose(None)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "repaired.onnx"
+        copy_external(parse_model(data, report.model.path), base_dir, file.parent)
+        file.write_bytes(data)
+        answer = parse(file, chosen.name, timeout)
+    who = f"{chosen.title} {answer.version}".strip()
+    if answer.verdict is ParseVerdict.PARSED:
+        return dataclasses.replace(report, notes=(*report.notes, f"the parser of {who} takes the result")), data
+    refusals = _refusals(report.before[0].target, who, answer)
+    said = "; ".join(": ".join(filter(None, (each.message, each.parser_message))) for each in refusals)
+    return dataclasses.replace(report, status="unproven", reason=said), None
 
 
 def installed_targets() -> tuple[str, ...]:

@@ -3,33 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from onnxfix import __version__
 from onnxfix.cli._building import ENGINES, build_options, build_step, frozen_and_ranges, options_of
 from onnxfix.cli._files import STDIN, check_report, expand, failed, files_of, open_or_skip, worst
 from onnxfix.cli._options import NAME, check_inputs, read_inputs
+from onnxfix.cli._output import FIXED, Output, check_outputs, check_written, finish, keep_inputs, written
 from onnxfix.cli._settings import NO_TARGET, chosen_rules, chosen_targets
 from onnxfix.cli._state import State, current_state
 from onnxfix.errors import OnnxfixError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from onnxfix.api import RepairOptions
     from onnxfix.engines import BuildOptions
-    from onnxfix.model.load import LoadedModel
-    from onnxfix.results import RepairReport
     from onnxfix.targets import Target
-    from onnxfix.verify.prove import Proof
 
 _LEVELS = ("exact", "equivalent", "approximate")
-_FIXED = ".fixed.onnx"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -46,6 +38,7 @@ class _Run:
     skip_pointers: bool
     report: str | None
     show: bool
+    ask_parser: bool
     build: _Build | None
 
 
@@ -56,29 +49,6 @@ class _Build:
     engine: str | None
     options: BuildOptions
     timeout: float
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Output:
-    """Where a repaired model goes, and whether it goes anywhere."""
-
-    path: str | None
-    in_place: bool
-    backup: bool
-    keep_external: bool
-    stamp: bool
-    dry: str
-
-    def of(self, model: str, *, several: bool) -> Path:
-        """The file that `model` is written to; it may be a folder's."""
-        if self.in_place:
-            return Path(model)
-        if self.path is None:
-            name = model[: -len(".onnx")] if model.endswith(".onnx") else model
-            return Path(name + _FIXED)
-        output = Path(self.path)
-        folder = several or os.path.isdir(output) or self.path.endswith(("/", os.sep))
-        return output / Path(model).name if folder else output
 
 
 @click.command(name="repair")
@@ -118,6 +88,7 @@ class Output:
 )
 @click.option("--stamp/--no-stamp", default=False, help="Record version, targets and rules in the model's metadata.")
 @click.option("--partial", is_flag=True, help="Write what was repaired and proven even where errors remain.")
+@click.option("--ask-parser", is_flag=True, help="Write nothing that the TensorRT or TensorRT-RTX parser installed here refuses.")
 @click.option("--exit-non-zero-on-fix", is_flag=True, help="Exit with 1 when a model was changed, as a commit hook has to.")
 @click.option("--skip-pointers", is_flag=True, help="Pass over Git LFS pointers instead of failing.")
 @click.option("--build", "builds", is_flag=True, help="Build an engine of what was repaired; the options below are for it.")
@@ -152,6 +123,7 @@ def command(
     external_data: str,
     stamp: bool,
     partial: bool,
+    ask_parser: bool,
     exit_non_zero_on_fix: bool,
     skip_pointers: bool,
     builds: bool,
@@ -205,9 +177,9 @@ def command(
     )
     dry = "--diff" if diff else "--dry-run" if dry_run else ""
     where = Output(output, in_place, not no_backup, external_data == "keep", stamp, dry)
-    files = list(expand(models, skip_suffix=_FIXED))
+    files = list(expand(models, skip_suffix=FIXED))
     names = [file for file in files if isinstance(file, str)]
-    _check_outputs(names, where)
+    check_outputs(names, where)
     if report_file is not None:
         outputs = [where.of(name, several=len(names) > 1) for name in names]
         check_output(Path(report_file), makes_folder=Path(report_file).parent in [output.parent for output in outputs])
@@ -216,10 +188,10 @@ def command(
 
     repeated = (("--shape", shapes), ("--allow", allow), ("--only", only), ("--skip", skip))
     words = tuple(word for name, values in repeated for value in values for word in (name, value))
-    words += ("--simplify",) if simplify else ()
+    words += ("--simplify",) * simplify + ("--ask-parser",) * ask_parser
     show = output_format == "text"
     build = _Build(engine, options_of(given, ranges), timeout) if builds else None
-    run = _Run(state, chosen, options, inputs_file, where, tuple(names), words, skip_pointers, report_file, show, build)
+    run = _Run(state, chosen, options, inputs_file, where, tuple(names), words, skip_pointers, report_file, show, ask_parser, build)
     entries: list[dict[str, Any]] = []
     codes = []
     for file in files:
@@ -270,52 +242,6 @@ def allowed(values: tuple[str, ...]) -> tuple[Any, frozenset[str]]:
     return max(levels, key=_LEVELS.index, default="equivalent"), frozenset(codes)
 
 
-def _check_outputs(models: Sequence[str], output: Output) -> None:
-    """Refuse, before any work, outputs that cannot be or that would be written twice."""
-    if output.dry or output.in_place or output.path is None:
-        return
-    several = len(models) > 1
-    folder = Path(output.path)
-    if several and os.path.exists(folder) and not os.path.isdir(folder):
-        raise UsageError(f"{folder}: is a file; for several models --output names a folder")
-    by_output: dict[Path, str] = {}
-    for model in models:
-        target = output.of(model, several=several)
-        if target in by_output:
-            raise UsageError(f"{target}: would be written for both {by_output[target]} and {model}; repair them one by one")
-        by_output[target] = model
-
-
-def check_written(loaded: LoadedModel, target: Path, output: Output, models: Sequence[str]) -> None:
-    """Refuse, before the work, an output that would damage an input or that cannot be written.
-
-    Raises:
-        UsageError: as said.
-    """
-    from onnxfix.model.files import check_output, same_file
-    from onnxfix.model.load import external_locations
-
-    # Only a folder that --output itself names is made.
-    check_output(target, makes_folder=output.path is None or target != Path(output.path))
-    if not output.in_place and any(same_file(target, Path(model)) for model in models):
-        raise UsageError(f"{target}: is the model itself or another input; use --in-place, or another --output")
-    folder = _real(target).parent
-    weights = [home / location for location in external_locations(loaded.proto) for home in (loaded.base_dir, folder)]
-    names = {target.name, *(file.name for file in weights)}
-    for written in (output.of(model, several=len(models) > 1) for model in models):
-        if written.name in names and any(same_file(written, file) for file in weights):
-            raise UsageError(f"{written}: is where the external data of {loaded.path} lies or goes; choose another --output")
-    if output.keep_external and external_locations(loaded.proto) and folder.resolve() != loaded.base_dir.resolve():
-        raise UsageError(
-            f"{target}: external data can be kept where it is only for an output in {loaded.base_dir}; use --external-data copy"
-        )
-
-
-def _real(target: Path) -> Path:
-    """Where the bytes go: through a symbolic link, which stays one."""
-    return target.resolve() if target.is_symlink() else target
-
-
 def _repair(file: str, run: _Run) -> tuple[int, dict[str, Any] | None]:
     """Repair one model, write it, show the report; the exit code and the entry of the JSON report."""
     from onnxfix.api import repair_model
@@ -332,19 +258,25 @@ def _repair(file: str, run: _Run) -> tuple[int, dict[str, Any] | None]:
         return 0, None
     target = output.of(file, several=len(run.models) > 1)
     if run.report is not None:
-        check_report(run.report, [*files_of(loaded), *_written(loaded, target, output)])
+        check_report(run.report, [*files_of(loaded), *written(loaded, target, output)])
     if not output.dry:
         check_written(loaded, target, output, run.models)
     check_inputs(loaded.proto, run.options.inputs, run.inputs_file)
     progress = state.progress()
     try:
         report, data = repair_model(loaded, run.targets, run.options, progress)
+        if run.ask_parser and data is not None and data != loaded.data:
+            from onnxfix.asking import ask_of_result
+
+            if progress is not None:
+                progress("asking the parser")
+            report, data = ask_of_result(report, data, loaded.base_dir)
     finally:
         if progress is not None:
             progress("")
     report, outcome = finish(loaded, report, data, target, output)
     if report.failing and report.status in ("unproven", "declined") and not output.dry and run.options.inputs is None:
-        outcome += _keep_inputs(report, target)
+        outcome += keep_inputs(report, target)
     if run.show:
         hiding = run.options.selection.words if run.options.selection is not None else ""
         builders = frozenset(target.id for target in run.targets if builds_for(target.id))
@@ -372,102 +304,3 @@ def _build(model: Path, build: _Build, run: _Run) -> tuple[int, dict[str, Any]]:
         for note in step.notes:
             run.state.note(f"note: {note}")
     return step.exit_code, step.entry
-
-
-def finish(loaded: LoadedModel, report: RepairReport, data: bytes | None, target: Path, output: Output) -> tuple[RepairReport, str]:
-    """Write `data` where it belongs; the report with its output, and a line that says what happened."""
-    if data is None:
-        return report, "nothing written"
-    if output.dry:
-        return report, f"nothing written ({output.dry})"
-    clean = data == loaded.data
-    if clean and (output.in_place or output.path is None):
-        return report, "nothing written"
-    if output.stamp and not clean:
-        data = _stamped(data, report)
-    kept = _write(loaded, data, target, output)
-    report = dataclasses.replace(report, output=str(target), output_sha256=hashlib.sha256(data).hexdigest())
-    return report, f"written to {target}{' unchanged' if clean else ''}{f', the old model to {kept}' if kept else ''}"
-
-
-def _keep_inputs(report: RepairReport, target: Path) -> str:
-    """Write the inputs that show the difference beside where the model would be, and say so."""
-    import io
-
-    import numpy as np
-
-    from onnxfix.model.load import write_bytes
-
-    content = io.BytesIO()
-    np.savez(content, **dict(report.failing or {}))
-    file, number = target.with_suffix(".failing.npz"), 1
-    while file.exists():
-        number += 1
-        file = target.with_suffix(f".failing{number}.npz")
-    file.parent.mkdir(parents=True, exist_ok=True)
-    write_bytes(file, content.getvalue())
-    return f"; inputs that show it, for --inputs: {file}"
-
-
-def _written(loaded: LoadedModel, target: Path, output: Output) -> list[Path]:
-    """The files that writing the model would make."""
-    from onnxfix.model.load import external_locations
-
-    if output.in_place:
-        return [target, _backup(target, loaded.data)] if output.backup else [target]
-    return [target, *(_real(target).parent / location for location in external_locations(loaded.proto))]
-
-
-def _write(loaded: LoadedModel, data: bytes, target: Path, output: Output) -> Path | None:
-    """Write the model, its external data and the backup, each whole or not at all; the backup's name."""
-    from onnxfix.model.load import copy_external, parse_model, write_bytes
-
-    real = _real(target)
-    backup = _backup(target, loaded.data) if output.in_place and output.backup else None
-    if backup is not None:
-        write_bytes(backup, loaded.data)
-    try:
-        real.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"{target}: cannot be written: {error.strerror or error}") from None
-    copy_external(parse_model(data, str(target)), loaded.base_dir, real.parent)
-    write_bytes(real, data)
-    return backup
-
-
-def _backup(model: Path, data: bytes) -> Path:
-    """`MODEL.bak`, numbered where that is taken by another content: an older backup may be the only original."""
-    candidate, number = model.with_name(f"{model.name}.bak"), 1
-    while candidate.exists() and candidate.read_bytes() != data:
-        number += 1
-        candidate = model.with_name(f"{model.name}.bak{number}")
-    return candidate
-
-
-def _verified(proof: Proof | None) -> str:
-    if proof is None:
-        return "no"
-    if proof.kind == "structure":
-        return "by structure, not run"
-    alone = ", changed nodes alone" if proof.kind == "regions" else ""
-    return f"{proof.samples} samples, seed {proof.seed}{alone}"
-
-
-def _stamped(data: bytes, report: RepairReport) -> bytes:
-    """The model with its provenance in `metadata_props`; no time, so that two runs give the same bytes."""
-    from onnxfix.model.load import parse_model, serialize
-
-    proto = parse_model(data, report.model.path)
-    proof = report.proof
-    stamp = {
-        "onnxfix.version": __version__,
-        "onnxfix.source_sha256": report.model.sha256,
-        "onnxfix.targets": " ".join(target.target for target in report.before),
-        "onnxfix.rules": " ".join(sorted({fix.rule for fix in report.applied})),
-        "onnxfix.verified": _verified(proof),
-    }
-    others = {item.key: item.value for item in proto.metadata_props if item.key not in stamp}
-    del proto.metadata_props[:]
-    for key, value in (others | stamp).items():
-        proto.metadata_props.add(key=key, value=value)
-    return serialize(proto)

@@ -13,9 +13,10 @@ import click
 from onnxfix.cli._building import build_options, build_step, device_line, fault_lines, frozen_and_ranges, options_of
 from onnxfix.cli._files import STDIN, failed, open_or_skip
 from onnxfix.cli._options import NAME
+from onnxfix.cli._output import Output, check_written, finish
 from onnxfix.cli._settings import chosen_rules, the_target
 from onnxfix.cli._state import current_state
-from onnxfix.cli.repair import Output, allowed, check_written, finish
+from onnxfix.cli.repair import allowed
 from onnxfix.errors import MissingToolError, OnnxfixError, UsageError
 
 if TYPE_CHECKING:

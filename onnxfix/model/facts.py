@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -33,11 +33,16 @@ if TYPE_CHECKING:
 _READS_FLOATS = {"OneHot", "Range", "Resize", "Upsample"}
 _FLOATS = {onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16, onnx.TensorProto.DOUBLE, onnx.TensorProto.BFLOAT16}
 ATEN_DOMAINS = ("org.pytorch.aten", "aten")
+# Nodes of more bytes (constants) are not kept for the next model.
+_MAX_KEPT = 1 << 14
 
 
 @dataclass(slots=True)
 class _Value:
-    """Facts of one value; `dtype` is a TensorProto.DataType (0: unknown), `constant` says that no input changes it."""
+    """Facts of one value; `dtype` is a TensorProto.DataType (0: unknown), `constant` says that no input changes it.
+
+    Values of equal `token` are the same to whoever reads them.
+    """
 
     dtype: int = 0
     shape: Shape | None = None
@@ -45,20 +50,26 @@ class _Value:
     constant: bool = False
     tensor: onnx.TensorProto | None = None
     read: bool = False
+    token: object = field(default_factory=object)
 
 
 _NOTHING = _Value()
 
 
 class _Memory:
-    """What inference said so far: the same for the same node, in whatever model it stands."""
+    """What inference said so far: the same for the same node, in whatever model it stands.
 
-    def __init__(self) -> None:
+    `values` are those that a node gives for inputs that are the same, for models that are edited and looked at again; None where
+    one model is looked at once.
+    """
+
+    def __init__(self, *, again: bool) -> None:
         self.names = Names()
         self.evaluator = _arithmetic.Evaluator(self.names)
         self.types: dict[tuple[int, Shape | None], onnx.TypeProto] = {}
         self.placeholders: dict[str, Poly] = {}
         self.inferred: dict[tuple[object, ...], list[tuple[int, tuple[Number | None, ...] | None]]] = {}
+        self.values: dict[tuple[object, ...], tuple[_Value, ...]] | None = {} if again else None
 
 
 class Facts:
@@ -69,6 +80,7 @@ class Facts:
         base_dir: where external data lies; without it external tensors are never read.
         unread: attributes, written `Shape.start`, and inputs, written `ReduceMax[1]`, that are taken as if they were not there.
         like: facts of a model that has many nodes in common with this one; what they learned is not asked again.
+        again: facts of other models will be asked for with these as `like`: keep what each node gives.
     """
 
     def __init__(
@@ -77,12 +89,14 @@ class Facts:
         base_dir: Path | None = None,
         unread: frozenset[str] = frozenset(),
         like: Facts | None = None,
+        *,
+        again: bool = False,
     ) -> None:
         self.view = view
         self.base_dir = base_dir
         self._unread = unread
         self._without: dict[frozenset[str], Facts] = {}
-        self._memory: _Memory = _Memory() if like is None else like._memory
+        self._memory: _Memory = _Memory(again=again) if like is None else like._memory
         self._names = self._memory.names
         self._scopes: dict[str, ScopeFacts] = {}
         # of the bodies that calls have; those of the functions as written are under their paths
@@ -132,8 +146,7 @@ class Facts:
             for value in scope.graph.input:
                 facts.values[value.name] = self._declared(value)
         for name, tensor in scope.initializers.items():
-            shape: Shape = tuple(tensor.dims)
-            facts.values[name] = _Value(tensor.data_type, shape, constant=True, tensor=tensor)
+            facts.values[name] = self._stored(tensor)
         for name, sparse in scope.sparse_initializers.items():
             facts.values[name] = _Value(sparse.values.data_type, tuple(sparse.dims), constant=True)
         for node in scope.nodes:
@@ -144,25 +157,53 @@ class Facts:
                 known = facts.values.get(value.name)
                 if known is not None and (not known.dtype or known.shape is None):
                     declared = self._declared(value)
-                    known.dtype = known.dtype or declared.dtype
-                    known.shape = known.shape if known.shape is not None else declared.shape
+                    shape = known.shape if known.shape is not None else declared.shape
+                    completed = dataclasses.replace(known, dtype=known.dtype or declared.dtype, shape=shape, token=object())
+                    facts.values[value.name] = completed
         return facts
+
+    def _stored(self, tensor: onnx.TensorProto) -> _Value:
+        shape: Shape = tuple(tensor.dims)
+        value = _Value(tensor.data_type, shape, constant=True, tensor=tensor)
+        if self._memory.values is not None:
+            # of what is larger no numbers are read here
+            small = constants.element_count(tensor) <= _arithmetic.MAX_ITEMS
+            value.token = ("stored", tensor.SerializeToString() if small else (tensor.data_type, shape))
+        return value
 
     def _declared(self, value: onnx.ValueInfoProto) -> _Value:
         kind = value.type.tensor_type
         if not value.type.HasField("tensor_type"):
             return _Value()
         if not kind.HasField("shape"):
-            return _Value(kind.elem_type)
+            return _Value(kind.elem_type, token=("declared", kind.elem_type))
         dims: list[Number] = []
         for axis, dim in enumerate(kind.shape.dim):
             if dim.HasField("dim_value") and dim.dim_value >= 0:
                 dims.append(dim.dim_value)
             else:
                 dims.append(Poly.name(dim.dim_param or f"{value.name}.{axis}"))
-        return _Value(kind.elem_type, tuple(dims))
+        return _Value(kind.elem_type, tuple(dims), token=("declared", kind.elem_type, tuple(dims)))
 
     def _run_node(self, node: Node, facts: ScopeFacts) -> None:
+        known = self._memory.values
+        if known is None or node.subgraphs or node.called is not None:
+            self._find(node, facts)
+            return
+        content = node.proto.SerializeToString()
+        if len(content) > _MAX_KEPT:
+            self._find(node, facts)
+            return
+        key = (facts.surroundings, content, *(facts.value(name).token if name else None for name in node.inputs))
+        values = known.get(key)
+        if values is None:
+            self._find(node, facts)
+            known[key] = tuple(_kept(facts.values[name]) if name else _NOTHING for name in node.outputs)
+        else:
+            facts.values.update((name, value) for name, value in zip(node.outputs, values, strict=True) if name)
+
+    def _find(self, node: Node, facts: ScopeFacts) -> None:
+        """The facts of what a node gives, from those of its inputs and the node itself."""
         inputs = [
             facts.value(name) if name and f"{node.op_type}[{slot}]" not in self._unread else _NOTHING
             for slot, name in enumerate(node.inputs)
@@ -201,7 +242,7 @@ class Facts:
             value = body.value(output)
             # a constant that has to be evaluated has its nodes in the function
             known = value.tensor is not None or value.array is not None
-            facts.values[name] = dataclasses.replace(value, constant=value.constant and known)
+            facts.values[name] = dataclasses.replace(value, constant=value.constant and known, token=object())
 
     def _computed(self, node: Node, inputs: list[_Value], dtype: int, facts: ScopeFacts) -> Array | None:
         if node.op_type == "Shape":
@@ -385,6 +426,15 @@ class Facts:
         return value.array
 
 
+def _kept(value: _Value) -> _Value:
+    """The value, whose tensor keeps no model in memory."""
+    if value.tensor is not None:
+        tensor = onnx.TensorProto()
+        tensor.CopyFrom(value.tensor)
+        value.tensor = tensor
+    return value
+
+
 def _dtype_by_schema(schema: onnx.defs.OpSchema, position: int, inputs: list[_Value]) -> int:
     """The element type of an output where the shapes of the inputs contradict each other: the schema ties it to an input's."""
     if not schema.outputs:
@@ -401,12 +451,15 @@ def _dtype_by_schema(schema: onnx.defs.OpSchema, position: int, inputs: list[_Va
 class ScopeFacts:
     """Facts of the values that one scope sees; every method takes a value's name and answers for unknown names too."""
 
-    __slots__ = ("_constants", "_facts", "_parent", "memo", "scope", "values")
+    __slots__ = ("_constants", "_facts", "_parent", "memo", "scope", "surroundings", "values")
 
     def __init__(self, facts: Facts, scope: Scope, parent: ScopeFacts | None) -> None:
         self._facts = facts
         self._parent = parent
         self.scope = scope
+        # what a node's facts depend on beside itself and its inputs
+        path = "" if scope.parent is None else scope.path
+        self.surroundings = (facts._unread, path, facts.view.proto.ir_version, *scope.opsets.items())
         self.values: dict[str, _Value] = {}
         self._constants: dict[str, np.ndarray | None] = {}
         # what a reader concludes of a node from these facts alone, kept for the next release that it asks about

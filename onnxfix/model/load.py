@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import math
 import os
 import shutil
 import tempfile
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 LFS_HEADER = b"version https://git-lfs.github.com/spec/"
 # The wire format's own limit for one message.
 MAX_BYTES = 2**31 - 1
+# Weights of fewer elements are no burden.
+MIN_LARGE = 1 << 12
+_FLOATS = {onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16, onnx.TensorProto.DOUBLE, onnx.TensorProto.BFLOAT16}
 # How much of a file's name a temporary name repeats: a file system takes 255 bytes.
 _SHOWN = 40
 
@@ -203,6 +207,40 @@ def serialize(message: onnx.ModelProto | onnx.NodeProto | onnx.AttributeProto) -
     """The bytes of a model or a part of it; two calls give the same bytes."""
     data: bytes = message.SerializeToString(deterministic=True)
     return data
+
+
+def is_large(tensor: onnx.TensorProto) -> bool:
+    """True for weights whose numbers no shape depends on: MIN_LARGE floats or more, as raw data in the model itself."""
+    return tensor.data_type in _FLOATS and tensor.HasField("raw_data") and math.prod(tensor.dims) >= MIN_LARGE
+
+
+def without_weights(model: onnx.ModelProto) -> onnx.ModelProto:
+    """A copy without its large weights, for what does not read their numbers: they are inputs of the main graph there."""
+    copy = onnx.ModelProto()
+    _merge(copy, model, but="graph")
+    _merge(copy.graph, model.graph, but="initializer")
+    listed = {value.name for value in model.graph.input}
+    for tensor in model.graph.initializer:
+        # below IR version 4 one that is not listed is a fault, and stays one
+        if not is_large(tensor) or (tensor.name not in listed and model.ir_version < 4):
+            copy.graph.initializer.append(tensor)
+        elif tensor.name not in listed:
+            dims = list(tensor.dims)
+            copy.graph.input.append(onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, dims))
+    return copy
+
+
+def _merge(copy: onnx.ModelProto | onnx.GraphProto, source: onnx.ModelProto | onnx.GraphProto, but: str) -> None:
+    """Fill an empty message with the fields of another, all but one: that may be hundreds of megabytes."""
+    for field, value in source.ListFields():
+        if field.name == but:
+            continue
+        if hasattr(value, "extend"):
+            getattr(copy, field.name).extend(value)
+        elif field.message_type is not None:
+            getattr(copy, field.name).CopyFrom(value)
+        else:
+            setattr(copy, field.name, value)
 
 
 def copy_external(model: onnx.ModelProto, source: Path, target: Path) -> None:

@@ -293,19 +293,22 @@ def topological_order(protos: Sequence[onnx.NodeProto], where: str = "graph") ->
         ModelError: the nodes form a cycle; the message names one that lies on it.
     """
     maker = {name: index for index, proto in enumerate(protos) for name in proto.output if name}
-    needs: list[set[int]] = []
-    readers: dict[int, list[int]] = defaultdict(list)
+    reads: list[Sequence[str]] = []
     in_order = True
     for index, proto in enumerate(protos):
         nested = any(attribute.type in _GRAPH_KINDS for attribute in proto.attribute)
         names = [*proto.input, *captured_names(proto)] if nested else proto.input
+        reads.append(names)
+        in_order = in_order and all(maker.get(name, -1) < index for name in names)
+    if in_order:
+        return list(range(len(protos)))
+    needs: list[set[int]] = []
+    readers: dict[int, list[int]] = defaultdict(list)
+    for index, names in enumerate(reads):
         before = {maker[name] for name in names if name in maker}
-        in_order = in_order and all(other < index for other in before)
         needs.append(before)
         for other in before:
             readers[other].append(index)
-    if in_order:
-        return list(range(len(protos)))
     ready = [index for index, before in enumerate(needs) if not before]
     heapq.heapify(ready)
     order = []

@@ -269,9 +269,15 @@ def _engines(report: RepairReport, view: View, model: str) -> list[str]:
 
 def _again(report: RepairReport, view: View, *consents: str) -> str:
     """The command that repairs this model for these targets, with more allowed."""
-    given = list(zip(view.options[::2], view.options[1::2], strict=True))
-    options = [word for name, value in given if name != "--allow" for word in (name, value)]
-    allowed = [*(word.strip() for name, value in given if name == "--allow" for word in value.split(",")), *consents]
+    options: list[str] = []
+    allowed: list[str] = []
+    given = iter(view.options)
+    for word in given:
+        if word == "--allow":
+            allowed += map(str.strip, next(given).split(","))
+        else:
+            options.append(word)
+    allowed += consents
     levels = [word.lower() for word in allowed if word.lower() in _LEVELS]
     codes = dict.fromkeys(word.upper() for word in allowed if word.lower() not in _LEVELS)
     # the widest level includes the others

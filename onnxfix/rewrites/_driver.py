@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import zlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from onnxfix.model.declared import declared_otherwise
 from onnxfix.model.facts import Facts
-from onnxfix.model.load import serialize
+from onnxfix.model.load import is_large, serialize, without_weights
 from onnxfix.model.opsets import opsets_of
 from onnxfix.model.view import ModelView
 from onnxfix.results import AppliedFix, DeclinedFix
 from onnxfix.rewrites._edit import EditLog, apply_changes, copy_model, drop_unused_import
-from onnxfix.rewrites._gates import broken_gate, checker_level
+from onnxfix.rewrites._gates import Refusal, broken_gate, checker_level, still_found
 from onnxfix.rewrites._passes import Edit, Request
 from onnxfix.rewrites._region import Change, Decline, Names, Region
 from onnxfix.rewrites.catalogue import REWRITES, Applicability, Phase, RewriteInfo
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
     import onnx
 
-    from onnxfix.model.view import Node
+    from onnxfix.model.view import Node, Scope
     from onnxfix.rewrites.options import RepairOptions
     from onnxfix.rules.finding import Finding
     from onnxfix.targets import Target
@@ -107,7 +108,7 @@ class Driver:
     def lint(self, model: onnx.ModelProto) -> tuple[Facts, list[Finding], set[str]]:
         """Facts and findings of a model for all targets, and the outputs that stand behind a refused node."""
         view = ModelView(model)
-        facts = self._known = Facts(view, self.base_dir, like=self._known)
+        facts = self._known = Facts(view, self.base_dir, like=self._known, again=True)
         findings: list[Finding] = []
         shadowed: set[str] = set()
         for target in self.targets:
@@ -130,58 +131,75 @@ class Driver:
         state = State(self.original, self.original)
         facts, state.findings, state.shadowed = self.first
         seen = {_digest(state.model)}
-        for number in range(1, self.options.max_passes + 1):
-            self.progress(f"pass {number}: {len(state.findings)} finding{'' if len(state.findings) == 1 else 's'}")
+        most = self.options.max_passes
+        over = f"it takes more than {most} pass{'' if most == 1 else 'es'} (--max-passes)"
+        while state.passes < self.options.max_passes:
+            count = len(state.findings)
+            self.progress(f"pass {state.passes + 1}: {count} finding{'' if count == 1 else 's'}")
             names = Names(state.model)
             batch, state.declined = self._choose(state, facts, names)
             if not batch or (limit is not None and len(state.steps) >= limit):
-                break
+                return state
             if limit is not None:
                 batch = batch[: limit - len(state.steps)]
-            state.passes = number
+            state.passes += 1
             kept = self._apply_best(state, facts, batch, names)
             if kept is None:
-                continue  # everything in the batch is in quarantine now; choose again
+                state.passes -= 1  # everything in the batch is in quarantine now; choose again
+                continue
             facts = kept
             digest = _digest(state.model)
             if digest in seen:
+                over = "the rewrites go round in circles"
                 break
             seen.add(digest)
+        _, state.declined = self._choose(state, facts, Names(state.model), over)
         return state
 
     # choosing ------------------------------------------------------------------------------------------------------------
 
-    def _choose(self, state: State, facts: Facts, names: Names) -> tuple[list[Proposal], list[DeclinedFix]]:
-        """The proposals of the earliest phase, disjoint, and what was declined for findings that nothing fixes now."""
-        proposals: list[Proposal] = []
-        declined: list[DeclinedFix] = []
-        passes: dict[tuple[str, int], Proposal] = {}
+    def _choose(self, state: State, facts: Facts, names: Names, over: str = "") -> tuple[list[Proposal], list[DeclinedFix]]:
+        """The proposals of the earliest phase, disjoint; where there are none, what was declined for each finding.
+
+        `over` says why nothing more is done: then there are none, and what could be done is declined for that.
+        """
+        found: dict[int, Proposal] = {}
+        declined: dict[int, list[DeclinedFix]] = {}
         nodes = {node.path: node for node in facts.view.nodes()}
-        for finding in state.findings:
+        fixes = [_in_turn(finding) for finding in state.findings]
+        phase = max(Phase)
+        # those that may be early first: where one is found, what can only come later need not be asked
+        for index in sorted(range(len(fixes)), key=lambda index: _earliest(fixes[index])):
+            finding = state.findings[index]
             left_out = self._left_out(finding)
             if left_out:
                 if finding.severity is Severity.ERROR:
-                    declined.append(_declined(finding, "", f"left out by {left_out}"))
+                    declined[index] = [_declined(finding, "", f"left out by {left_out}")]
                 continue
             refused: dict[str, DeclinedFix] = {}
-            # a move by way of other nodes comes last: what makes them may do without a move
-            for name, own in (*((name, True) for name in finding.fixes), *((n, False) for n in finding.fixes if n == "opset_move")):
+            for place, (name, own) in enumerate(fixes[index]):
+                if _earliest(fixes[index][place:]) > phase:
+                    break
                 answer = self._propose(finding, REWRITES[name], nodes.get(finding.location.path), facts, names, state, own=own)
+                if isinstance(answer, Proposal) and over:
+                    declined[index] = [_declined(finding, name, over)]
+                    break
                 if isinstance(answer, Proposal):
-                    proposals.append(answer)
+                    found[index] = answer
+                    phase = min(phase, answer.info.phase)
                     break
                 refused[name] = answer
             else:
                 if finding.severity is Severity.ERROR or refused:
                     telling = [item for item in refused.values() if not item.plain]
                     why = "no rewrite is known for it" + (", and an input decides its value" if refused else "")
-                    declined.extend(telling or [_declined(finding, "", why)])
-        if not proposals:
-            return [], declined
-        phase = min(proposal.info.phase for proposal in proposals)
+                    declined[index] = telling or [_declined(finding, "", why)]
+        if not found:
+            return [], [item for index in sorted(declined) for item in declined[index]]
+        passes: dict[tuple[str, int], Proposal] = {}
         batch: list[Proposal] = []
         taken: set[tuple[str, int]] = set()
-        for proposal in proposals:
+        for _, proposal in sorted(found.items()):
             if proposal.info.phase != phase:
                 continue
             if proposal.info.whole_model:
@@ -195,7 +213,7 @@ class Driver:
             elif not taken & proposal.places:
                 taken |= proposal.places
                 batch.append(proposal)
-        return batch, declined
+        return batch, []
 
     def _left_out(self, finding: Finding) -> str:
         """The option that says not to repair it; empty where none does."""
@@ -227,7 +245,7 @@ class Driver:
             return too_weak if weaker and isinstance(proposal, Proposal) else proposal
         if node is None:
             return _declined(finding, info.name, "the finding is about no single node")
-        if node.scope.function is not None:
+        if _root(node.scope).function is not None:
             return _declined(finding, info.name, "the node is in a model-local function")
         region = _region(node, facts, names)
         foreign = None if info.applicability is Applicability.CONSENT else foreign_attribute(region)
@@ -275,34 +293,56 @@ class Driver:
     # applying ------------------------------------------------------------------------------------------------------------
 
     def _apply_best(self, state: State, facts: Facts, batch: list[Proposal], names: Names) -> Facts | None:
-        """Apply the batch, or the first part of it that passes the gates; culprits go into quarantine with the reason."""
-        reason, kept = self._try(state, facts, batch, names)
-        if reason is None:
-            return kept
-        if len(batch) == 1:
-            for finding in batch[0].findings:
-                self.quarantine[finding.key, _name_for(finding, batch[0])] = reason
-            return None
-        half = len(batch) // 2
-        return self._apply_best(state, facts, batch[:half], names) or self._apply_best(state, facts, batch[half:], names)
+        """Apply what passes the gates of the batch, or of its first part; culprits go into quarantine with the reason.
 
-    def _try(self, state: State, facts: Facts, batch: list[Proposal], names: Names) -> tuple[str | None, Facts | None]:
+        A fix that has not fixed what it was for is left out, and the others are tried again. Where another gate refuses, it takes
+        halves to find which fix is at fault.
+        """
+        while batch:
+            refusal, kept = self._try(state, facts, batch, names)
+            if refusal is None:
+                return kept
+            if refusal.left:
+                batch = self._without(batch, refusal.left)
+            elif len(batch) == 1:
+                for finding in batch[0].findings:
+                    self.quarantine[finding.key, _name_for(finding, batch[0])] = refusal.reason
+                return None
+            else:
+                half = len(batch) // 2
+                return self._apply_best(state, facts, batch[:half], names) or self._apply_best(state, facts, batch[half:], names)
+        return None
+
+    def _without(self, batch: list[Proposal], left: Sequence[Finding]) -> list[Proposal]:
+        """The batch without the fixes that have left a finding; those go into quarantine."""
+        keys = {finding.key for finding in left}
+        kept = []
+        for proposal in batch:
+            if any(finding.key in keys for finding in proposal.findings):
+                reason = still_found(next(finding for finding in proposal.findings if finding.key in keys))
+                for finding in proposal.findings:
+                    self.quarantine[finding.key, _name_for(finding, proposal)] = reason
+            else:
+                kept.append(proposal)
+        return kept
+
+    def _try(self, state: State, facts: Facts, batch: list[Proposal], names: Names) -> tuple[Refusal | None, Facts | None]:
         model, log = copy_model(state.model), EditLog(dict(state.log.touched), set(state.log.initializers_dropped))
         changes = [(change, proposal.findings[0].code) for proposal in batch for change in proposal.changes]
         if changes:
-            apply_changes(model, changes, log)
+            apply_changes(model, changes, log, facts.view)
+        for domain in dict.fromkeys(proposal.domain for proposal in batch if proposal.domain):
+            drop_unused_import(model, domain)
         for proposal in batch:
-            if proposal.domain:
-                drop_unused_import(model, proposal.domain)
             if proposal.info.whole_model:
                 declined = self._run_pass(model, facts, proposal, names, log)
                 if declined is not None:
-                    return declined.reason, None
+                    return Refusal(declined.reason), None
         new_facts, findings, shadowed = self.lint(model)
         fixed = [finding for proposal in batch for finding in proposal.findings]
         retyped = any(proposal.info.name == "interface_type" for proposal in batch)
         new_outputs = any(proposal.info.new_outputs for proposal in batch)
-        reason = broken_gate(
+        refusal = broken_gate(
             state.model,
             model,
             state.findings,
@@ -314,12 +354,12 @@ class Driver:
             retyped,
             new_outputs,
         )
-        if reason is None and batch[0].info.phase is Phase.EXPORTER_FAULTS:
+        if refusal is None and batch[0].info.phase is Phase.EXPORTER_FAULTS:
             # what the file declares as its outputs tells whether the exporter meant it
             had, has = (declared_otherwise(each.view, each.of(each.view.main)) for each in (facts, new_facts))
-            reason = has[1] if has is not None and had is None else None
-        if reason is not None:
-            return reason, None
+            refusal = Refusal(has[1]) if has is not None and had is None else None
+        if refusal is not None:
+            return refusal, None
         for proposal in batch:
             finding = proposal.findings[0]
             state.steps.append(((finding.key, _name_for(finding, proposal)), self._record(state, facts, model, proposal)))
@@ -387,6 +427,22 @@ def _values_of(finding: Finding, node: Node | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(None, names)))
 
 
+def _in_turn(finding: Finding) -> list[tuple[str, bool]]:
+    """The rewrites to ask for a finding, each with whether an opset move has to be one by nodes' own forms.
+
+    A move by way of other nodes comes last: what makes them may do without a move.
+    """
+    return [*((name, True) for name in finding.fixes), *((name, False) for name in finding.fixes if name == "opset_move")]
+
+
+def _earliest(fixes: Sequence[tuple[str, bool]]) -> Phase:
+    return min((REWRITES[name].phase for name, _ in fixes), default=max(Phase))
+
+
+def _root(scope: Scope) -> Scope:
+    return scope if scope.parent is None else _root(scope.parent)
+
+
 def _region(node: Node, facts: Facts, names: Names) -> Region:
     return Region(node.proto, node.scope.path, node.index, facts.of(node.scope), node.scope.opsets, names)
 
@@ -418,4 +474,9 @@ def _declined(finding: Finding, rewrite: str, reason: str, consent: str = "", pl
 
 
 def _digest(model: onnx.ModelProto) -> bytes:
-    return hashlib.sha256(serialize(model)).digest()
+    """What tells states of one repair apart; of large weights their names, shapes and a checksum."""
+    digest = hashlib.sha256(serialize(without_weights(model)))
+    for tensor in model.graph.initializer:
+        if is_large(tensor):
+            digest.update(f"{tensor.name}{tensor.dims}{zlib.crc32(tensor.raw_data)}".encode())
+    return digest.digest()

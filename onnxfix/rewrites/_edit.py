@@ -56,17 +56,27 @@ def copy_model(model: onnx.ModelProto) -> onnx.ModelProto:
     return copy
 
 
-def graph_of(view: ModelView, scope_path: str) -> onnx.GraphProto:
-    """The graph of a scope."""
-    for scope in view.scopes:
-        if scope.path == scope_path and scope.graph is not None:
-            return scope.graph
-    raise KeyError(scope_path)
+def graph_of(model: onnx.ModelProto, scope: Scope) -> onnx.GraphProto:
+    """The graph in `model` that stands where `scope` stands in the model of its view."""
+    if scope.parent is None:
+        if scope.graph is None:
+            raise KeyError(scope.path)
+        return model.graph
+    outer = graph_of(model, scope.parent)
+    index, key = next(
+        (index, key) for index, graphs in scope.parent.subgraphs.items() for key, inner in graphs.items() if inner is scope
+    )
+    return next(graph for attribute in outer.node[index].attribute for name, graph in graphs_of(attribute) if name == key)
 
 
-def apply_changes(model: onnx.ModelProto, changes: Iterable[tuple[Change, str]], log: EditLog) -> None:
-    """Apply (change, rule code) pairs, all in terms of the model as it is; their nodes are disjoint."""
-    view = ModelView(model)
+def apply_changes(
+    model: onnx.ModelProto, changes: Iterable[tuple[Change, str]], log: EditLog, view: ModelView | None = None
+) -> None:
+    """Apply (change, rule code) pairs, all in terms of the model as it is; their nodes are disjoint.
+
+    `view` may be of another model with the same nodes, of which this is a copy.
+    """
+    view = view or ModelView(model)
     by_scope: dict[str, list[tuple[Change, str]]] = {}
     for change, code in changes:
         by_scope.setdefault(change.scope, []).append((change, code))
@@ -76,7 +86,7 @@ def apply_changes(model: onnx.ModelProto, changes: Iterable[tuple[Change, str]],
         path = max(by_scope, key=lambda text: text.count("/"))
         here = by_scope.pop(path)
         scope = next(scope for scope in view.scopes if scope.path == path)
-        unread = _splice(model, graph_of(view, path), path, scope_key(scope), here, freed.pop(path, set()), log)
+        unread = _splice(model, graph_of(model, scope), path, scope_key(scope), here, freed.pop(path, set()), log)
         around = node_around(scope)
         if around is not None and scope.parent is not None:
             outer = scope.parent

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import onnx
 
+from onnxfix.model.load import without_weights
 from onnxfix.rewrites._edit import copy_model
 from onnxfix.rewrites.catalogue import REWRITES, Phase
 from onnxfix.rules.finding import Severity
@@ -20,6 +22,14 @@ MAX_GROWTH = 20
 ROOM = 2000
 
 
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a batch may not stand; `left` are the findings that it was to fix and has not, where that is the reason."""
+
+    reason: str
+    left: tuple[Finding, ...] = ()
+
+
 def checker_level(model: onnx.ModelProto) -> int:
     """The strongest check that the model passes: 2 with shape inference, 1 without, 0 none."""
     for level in (2, 1):
@@ -32,26 +42,27 @@ def checker_error(model: onnx.ModelProto, level: int) -> str | None:
     """What onnx's checker says at that level, in one line; None where it is content."""
     if level == 0:
         return None
+    light = without_weights(model)
+    if level == 2:
+        _drop_declared_shapes(light)
     try:
-        onnx.checker.check_model(_without_declared_shapes(model) if level == 2 else model, full_check=level == 2)
+        onnx.checker.check_model(light, full_check=level == 2)
     except Exception as error:  # the checker raises its own errors, shape inference others, both from C++
         return (str(error).strip().splitlines() or [type(error).__name__])[0]
     return None
 
 
-def _without_declared_shapes(model: onnx.ModelProto) -> onnx.ModelProto:
-    """A copy for the strict check, whose outputs and inner values have no declared shapes.
+def _drop_declared_shapes(model: onnx.ModelProto) -> None:
+    """Drop what the model declares of the shapes of outputs and inner values, for the strict check.
 
     Exporters declare what they meant, not what the nodes give (torch 1.2 rounds scale factors down; onnx's inference rounds
     `48 * 0.41666666` otherwise than onnxruntime). As long as shapes are computed at run time nobody notices; a constant in their
     place must not be refused for it. That outputs keep their shapes is what the proof shows.
     """
-    copy = copy_model(model)
-    del copy.graph.value_info[:]
-    for value in copy.graph.output:
+    del model.graph.value_info[:]
+    for value in model.graph.output:
         if value.type.HasField("tensor_type"):
             value.type.tensor_type.ClearField("shape")
-    return copy
 
 
 def interface(model: onnx.ModelProto, *, types: bool = True) -> tuple[list[bytes], list[bytes]]:
@@ -76,7 +87,7 @@ def broken_gate(
     shadowed: set[str],
     retyped: bool = False,
     new_outputs: bool = False,
-) -> str | None:
+) -> Refusal | None:
     """Why `after` may not stand; None where every gate is passed.
 
     `findings` are those of `before`, `left` those of `after`, `fixed` those that the batch was to fix; `shadowed` outputs stood
@@ -85,23 +96,28 @@ def broken_gate(
     """
     error = checker_error(after, level)
     if error is not None:
-        return f"the checker refuses the result: {error}"
+        return Refusal(f"the checker refuses the result: {error}")
     (inputs, outputs), (own_inputs, own_outputs) = (interface(model, types=not retyped) for model in (before, after))
     if inputs != own_inputs or (outputs != own_outputs and not new_outputs):
-        return "the model's inputs or outputs would change"
+        return Refusal("the model's inputs or outputs would change")
     if len(after.graph.node) > len(before.graph.node) * MAX_GROWTH + ROOM:
-        return f"the model would grow from {len(before.graph.node)} to {len(after.graph.node)} nodes"
+        return Refusal(f"the model would grow from {len(before.graph.node)} to {len(after.graph.node)} nodes")
     remaining = {finding.key for finding in left}
-    for finding in fixed:
-        if finding.key in remaining:
-            return f"{finding.code} is still found after the rewrite"
+    still = tuple(finding for finding in fixed if finding.key in remaining)
+    if still:
+        return Refusal(still_found(still[0]), still)
     had = {finding.key for finding in findings}
     for finding in left:
         if finding.severity is not Severity.ERROR or finding.key in had or shadowed.intersection(finding.location.outputs):
             continue
         if not _comes_later(finding, phase):
-            return f"the rewrite brings {finding.code}: {finding.message}"
+            return Refusal(f"the rewrite brings {finding.code}: {finding.message}")
     return None
+
+
+def still_found(finding: Finding) -> str:
+    """The reason for a fix that has not fixed what it was for."""
+    return f"{finding.code} is still found after the rewrite"
 
 
 def _comes_later(finding: Finding, phase: Phase) -> bool:

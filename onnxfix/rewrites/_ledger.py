@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import onnx
 
+from onnxfix.model.load import is_large
 from onnxfix.model.view import ModelView
 from onnxfix.results import Fidelity
 from onnxfix.rewrites._edit import node_key, scope_key
@@ -39,10 +40,10 @@ def ledger(before: onnx.ModelProto, state: State, interface_changes: tuple[str, 
             edited += 1
         else:
             removed += 1
-    stored = {tensor.name: tensor.SerializeToString(deterministic=True) for tensor in state.model.graph.initializer}
+    stored = {tensor.name: tensor for tensor in state.model.graph.initializer}
     unchanged = 0
     for tensor in before.graph.initializer:
-        if stored.get(tensor.name) == tensor.SerializeToString(deterministic=True):
+        if tensor.name in stored and _same(tensor, stored[tensor.name]):
             unchanged += 1
         elif tensor.name not in state.log.initializers_dropped:
             raise RuntimeError(f"fidelity: initializer {tensor.name!r} changed, but no fix touched it")
@@ -59,6 +60,13 @@ def ledger(before: onnx.ModelProto, state: State, interface_changes: tuple[str, 
         initializers_unchanged=unchanged,
         interface_changes=interface_changes,
     )
+
+
+def _same(first: onnx.TensorProto, second: onnx.TensorProto) -> bool:
+    """True where two tensors are the same bytes; large ones are usually told by their fields, without writing them."""
+    if is_large(first) and first.ListFields() == second.ListFields():
+        return True
+    return bool(first.SerializeToString(deterministic=True) == second.SerializeToString(deterministic=True))
 
 
 def _untouchable(model: onnx.ModelProto) -> list[tuple[str, list[bytes]]]:

@@ -111,6 +111,13 @@ _ALL = (
     _info("interface_type", "declare it in an element type that the release has", CONSENT, NORMALISE, over_model=True),
     _info("double_to_float", "compute with FLOAT in place of DOUBLE", EQUIVALENT, NORMALISE, over_model=True),
     _info("cast_to_identity", "leave out a Cast to the type that the data has", EXACT, NORMALISE, "Cast"),
+    _info(
+        "cast_first",
+        "the Cast that reads it in front of it",
+        EXACT,
+        OPERATORS,
+        "DepthToSpace Expand Flatten Gather Identity Reshape Slice SpaceToDepth Squeeze Tile Transpose Unsqueeze",
+    ),
     _info("cast_chain", "leave out a Cast between others", EXACT, NORMALISE, "Cast"),
     _info(
         "drop_empty_inputs",

@@ -11,7 +11,7 @@ import onnx
 from onnx import numpy_helper
 
 from onnxfix.errors import ModelError, OnnxfixError
-from onnxfix.model.load import check_external
+from onnxfix.model.load import check_external, is_large, without_weights
 from onnxfix.verify import aten
 from onnxfix.verify.graph import all_nodes, initializer_names, reads, real_inputs, subgraphs
 
@@ -96,10 +96,50 @@ def _serialize(model: onnx.ModelProto) -> bytes:
     return data
 
 
+def _weights_apart(model: onnx.ModelProto) -> tuple[onnx.ModelProto, dict[str, Array]]:
+    """The model without the bytes of its large weights, and those by name: onnxruntime takes them as they lie in memory.
+
+    The model itself, and none, where that does not help.
+    """
+    taken = {value.name for value in model.graph.input} | {value.name for value in model.graph.output}
+    large = [
+        tensor
+        for tensor in model.graph.initializer
+        if is_large(tensor) and tensor.name not in taken and tensor.data_type != onnx.TensorProto.BFLOAT16
+    ]
+    try:
+        weights = {tensor.name: to_array(tensor, None) for tensor in large}
+    except ValueError:  # fewer bytes than its shape asks for: onnxruntime says so better
+        return model, {}
+    if not large:
+        return model, {}
+    light = without_weights(model)
+    names = {tensor.name for tensor in large}
+    inputs = [value for value in light.graph.input if value.name not in names]
+    del light.graph.input[:]
+    light.graph.input.extend(inputs)
+    for tensor in large:
+        entry = light.graph.initializer.add(name=tensor.name, data_type=tensor.data_type, dims=tensor.dims)
+        entry.data_location = onnx.TensorProto.EXTERNAL
+        entry.external_data.add(key="location", value="apart")
+    return light, weights
+
+
 class _Session:
     """One onnxruntime session: CPU, one thread, no graph optimization, so that nodes run as they are written."""
 
     def __init__(self, model: onnx.ModelProto, base_dir: Path | None) -> None:
+        light, self._weights = _weights_apart(model)
+        try:
+            self._load(light, base_dir)
+        except _LoadError:
+            if not self._weights:
+                raise
+            # it may be for the weights that lie apart; if not, its words are of the model as it is
+            self._weights = {}
+            self._load(model, base_dir)
+
+    def _load(self, model: onnx.ModelProto, base_dir: Path | None) -> None:
         import onnxruntime as ort
 
         options = ort.SessionOptions()
@@ -114,6 +154,9 @@ class _Session:
         if base_dir is not None:
             folder = str(base_dir.resolve())
             options.add_session_config_entry("session.model_external_initializers_file_folder_path", folder)
+        if self._weights:
+            values = [ort.OrtValue.ortvalue_from_numpy(array) for array in self._weights.values()]
+            options.add_external_initializers(list(self._weights), values)
         data = _serialize(model)
         try:
             # Its fallback prints on standard output and would only try the same provider again.

@@ -212,7 +212,7 @@ TEXTS = {
     "repair_unproven": repair_lines(UNPROVEN, View(), outcome="nothing written"),
     "repair_regions": repair_lines(REGIONS, View(), outcome="written to models/yolo.fixed.onnx"),
     "repair_structure": repair_lines(STRUCTURE, View(verbose=True), outcome="written to models/yolo.fixed.onnx"),
-    "repair_nowhere": repair_lines(NOWHERE, View(options=("--shape", "x:1x3")), outcome="nothing written"),
+    "repair_nowhere": repair_lines(NOWHERE, View(options=("--shape", "x:1x3", "--simplify")), outcome="nothing written"),
     "repair_nowhere_verbose": repair_lines(
         dataclasses.replace(NOWHERE, faults=(), other_inputs=True), View(verbose=True), outcome="nothing written"
     ),

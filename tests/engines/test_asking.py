@@ -5,9 +5,11 @@ from typing import Any
 
 import onnx
 import pytest
+from click.testing import CliRunner
 
 from onnxfix import asking
 from onnxfix.api import lint_model
+from onnxfix.cli.repair import command as repair
 from onnxfix.engines import ParserError, ParseResult, ParseVerdict
 from onnxfix.errors import MissingToolError
 from onnxfix.model.load import load_model
@@ -91,6 +93,29 @@ def test_nothing_installed_is_said_with_how_to_install(monkeypatch: pytest.Monke
     monkeypatch.setattr(asking, "tool_of", lambda target: None)
     with pytest.raises(MissingToolError, match="pip install"):
         asking.installed_targets()
+
+
+OLD = '<ir_version: 6, opset_import: ["" : 11]> g (float[2,1,3] x) => (float[2,3] y) { [n] y = Squeeze (x) }'
+
+
+def test_repair_writes_nothing_that_the_installed_parser_refuses(
+    tmp_path: Path, answer: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(asking, "choose", lambda name: asking.tool("tensorrt-rtx"))
+    model, output = tmp_path / "m.onnx", tmp_path / "out.onnx"
+    onnx.save(onnx.parser.parse_model(OLD), model)
+    words = [str(model), "--target", "trt7.1", "--ask-parser", "-o", str(output)]
+    answer |= {"verdict": ParseVerdict.REFUSED, "errors": (ParserError(0, "n", "Reshape", "UNSUPPORTED_NODE", "no, thanks", "f"),)}
+    refused = CliRunner().invoke(repair, words)
+    assert refused.exit_code == 3
+    assert "unproven: TensorRT-RTX 1.7.0 refuses Reshape: no, thanks; nothing written" in refused.output
+    assert not output.exists()
+    answer.clear()
+    answer["verdict"] = ParseVerdict.PARSED
+    taken = CliRunner().invoke(repair, words)
+    assert taken.exit_code == 0
+    assert "note: the parser of TensorRT-RTX 1.7.0 takes the result" in taken.output
+    assert output.exists()
 
 
 @needs_rtx

@@ -376,3 +376,39 @@ def test_what_no_int64_holds_is_not_known() -> None:
     assert facts.numbers("k") is None
     head = '<ir_version: 8, opset_import: ["" : 11]> g (float[9223372036854775807, 3] x) => (y) '
     facts_of(onnx.parser.parse_model(head + "{ z = Flatten <axis = 2> (x)  y = Relu (z) }"))
+
+
+def test_facts_of_an_edited_model_are_those_that_a_first_look_gives() -> None:
+    text = """<ir_version: 7, opset_import: ["" : 11]> g (float[n,4,h,w] x, bool b) => (float[n,p,q,r] y, float[k,4] z)
+    <int64[2] two = {0, -1}, int64 one = {1}, float[2] half = {0.5, 2}> {
+    s = Shape (x)  c = Gather (s, one)  d = Concat <axis = 0> (two, two)  t = Reshape (x, two)
+    z = If (b) <then_branch = f () => (float[k,4] u) { v = Reshape (t, two)  u = Relu (v) }, else_branch = e () => (float[k,4] o)
+    { o = Reshape (t, two) }>  y = Relu (x) }"""
+    first = parse(text)
+    known = Facts(ModelView(first), again=True)
+    edits = [first, parse(text.replace("{0, -1}", "{-1, 4}")), parse(text.replace("y = Relu (x)", "y = Reshape (x, d)"))]
+    edits.append(parse(text.replace("float[n,4,h,w] x", "float[n,5,h,w] x").replace("half = {0.5, 2}", "half = {1, 2}")))
+    for model in edits:
+        view = ModelView(model)
+        seen, fresh = Facts(view, like=known), Facts(view)
+        for scope in view.scopes:
+            old, new = seen.of(scope), fresh.of(scope)
+            assert old.values.keys() == new.values.keys()
+            for name in new.values:
+                assert (old.dtype(name), old.shape(name), old.is_constant(name)) == (
+                    new.dtype(name),
+                    new.shape(name),
+                    new.is_constant(name),
+                )
+                assert np.array_equal(old.array(name), new.array(name))
+                assert np.array_equal(old.constant(name), new.constant(name))
+
+
+def test_kept_facts_hold_no_model_in_memory() -> None:
+    text = HEAD + "g (float[2] x) => (float[2] y) { c = Constant <value = float[2] {1, 2}> ()  y = Add (x, c) }"
+    model = parse(text)
+    view = ModelView(model)
+    kept = Facts(view, again=True).of(view.main).value("c").tensor
+    assert kept is not None
+    assert kept is not model.graph.node[0].attribute[0].t
+    assert kept == model.graph.node[0].attribute[0].t

@@ -6,6 +6,7 @@ import os
 import stat
 from pathlib import Path
 
+import numpy as np
 import onnx
 import pytest
 
@@ -19,6 +20,7 @@ from onnxfix.model.load import (
     external_locations,
     load_model,
     serialize,
+    without_weights,
     write_bytes,
 )
 
@@ -233,3 +235,22 @@ class TestWriting:
             proto.metadata_props.add(key=key, value=key)
         assert serialize(proto) == serialize(proto)
         assert serialize(onnx.ModelProto.FromString(serialize(proto))) == serialize(proto)
+
+
+@pytest.mark.parametrize(("ir_version", "listed", "left"), [(8, False, []), (8, True, []), (3, True, []), (3, False, ["w"])])
+def test_large_weights_become_inputs_where_the_numbers_do_not_matter(ir_version: int, listed: bool, left: list[str]) -> None:
+    text = '<ir_version: 8, opset_import: ["" : 11]> g (float[4096] x) => (float[4096] y) <float[2] s = {1, 2}> { y = Add (x, w) }'
+    model = onnx.parser.parse_model(text)
+    model.ir_version = ir_version
+    weights = np.arange(4096, dtype=np.float32)
+    model.graph.initializer.append(onnx.numpy_helper.from_array(weights, "w"))
+    if listed:
+        model.graph.input.append(onnx.helper.make_tensor_value_info("w", onnx.TensorProto.FLOAT, [4096]))
+    light = without_weights(model)
+    assert [tensor.name for tensor in light.graph.initializer] == ["s", *left]
+    assert [value.name for value in light.graph.input] == ["x", "w"][: 1 if left else 2]
+    light.graph.ClearField("initializer")
+    light.graph.ClearField("input")
+    model.graph.ClearField("initializer")
+    model.graph.ClearField("input")
+    assert light == model

@@ -273,3 +273,15 @@ def moved_booleans(draw: Draw, name: str) -> Case:
     feeds = {key: value for key, value in {"x": x, "z": z}.items() if key in inputs}
     outputs = ["y", "w"] if op == "Split" else ["y"]
     return Case(model_of(op, inputs, feeds, opset=13, constants=constants, outputs=outputs, **more), feeds, target="trt8.0")
+
+
+@serves("cast_first")
+def moved_before_a_cast(draw: Draw, name: str) -> Case:
+    first, last = pick(draw, (U8, F32), (I64, F32), (F32, F16), (BOOL, F32), (F64, F32))
+    x = np.clip(array(draw, (2, 3, 4), first, delicate=True), -6e4, 6e4) if first.kind == "f" else array(draw, (2, 3, 4), first)
+    op, more = pick(draw, ("Transpose", {"perm": [2, 0, 1]}), ("Flatten", {}), ("Identity", {}))
+    nodes = [
+        onnx.helper.make_node(op, ["x"], ["m"], name="node", **more),
+        onnx.helper.make_node("Cast", ["m"], ["y"], to=onnx.helper.np_dtype_to_tensor_dtype(last)),
+    ]
+    return Case(model_around(nodes, {"x": x}, opset=13), {"x": x}, target="rtx1.7", places=("read twice", "branch", "loop"))

@@ -95,11 +95,32 @@ def test_the_culprit_goes_into_quarantine_and_the_rest_of_the_batch_is_kept(
     assert repair(three())[1] is None  # without partial nothing is written
 
 
+def test_fixes_that_fix_nothing_cost_one_try_and_no_pass(monkeypatch: Patch) -> None:
+    tried: list[int] = []
+    right = _driver.Driver._try
+
+    def count(self: Any, state: Any, facts: Any, batch: Any, names: Any) -> Any:
+        tried.append(len(batch))
+        return right(self, state, facts, batch, names)
+
+    monkeypatch.setattr(_driver.Driver, "_try", count)
+    monkeypatch.setattr(prelu_to_relu, "rewrite", changes_nothing)
+    report, _ = repair(three(), partial=True)
+    assert tried == [3, 1]  # then the initializers
+    assert report.passes == 1
+    assert [item.reason for item in report.declined] == ["OFX101 is still found after the rewrite"] * 3
+
+
+def test_what_more_passes_would_fix_is_declined_for_that() -> None:
+    report, _ = repair(three(), max_passes=1)
+    assert {(item.rule, item.reason) for item in report.declined} == {("OFX010", "it takes more than 1 pass (--max-passes)")}
+
+
 def test_a_rewrite_that_changes_the_interface_is_refused(monkeypatch: Patch) -> None:
     right = _driver.apply_changes
 
-    def wrong(model: onnx.ModelProto, changes: Any, log: Any) -> None:
-        right(model, changes, log)
+    def wrong(model: onnx.ModelProto, changes: Any, log: Any, view: Any) -> None:
+        right(model, changes, log, view)
         model.graph.output[0].type.tensor_type.shape.dim[0].dim_value = 2
         model.graph.output[0].doc_string = "changed"
 

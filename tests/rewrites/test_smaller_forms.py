@@ -122,3 +122,31 @@ def test_a_squeeze_whose_axes_are_known_at_run_time_stays() -> None:
     )
     assert ask(one_node("Squeeze", ["x"], {"x": (0, 1)}, opset=11), "squeeze_to_reshape") == "the data has no elements"
     assert ask(one_node("Squeeze", ["x"], {"x": (2, 1)}, opset=11, axes=[1]), "squeeze_to_reshape") == "it names its axes"
+
+
+@pytest.mark.parametrize("to", [onnx.TensorProto.FLOAT, INT64])
+def test_a_cast_goes_before_what_moves_the_data(to: int) -> None:
+    model = parse(
+        f"""<ir_version: 7, opset_import: ["" : 11]> g (uint8[2,4,4,3] x) => ({"float" if to == 1 else "int64"}[2,3,2,4] y)
+        <int64[1] zero = {{0}}, int64[1] two = {{2}}, int64[1] axis = {{2}}> {{
+          t = Transpose <perm = [0, 3, 1, 2]> (x)
+          [node] s = Slice (t, zero, two, axis)
+          y = Cast <to = {to}> (s)
+        }}"""
+    )
+    x = {"x": np.arange(96, dtype=np.uint8).reshape(2, 4, 4, 3) * 2}
+    after = rewrite(model, "cast_first", target="rtx1.7")
+    assert ops(after) == ["Transpose", "Cast", "Slice"]
+    same_bits(run(model, x), run(after, x))
+    report, _ = repair(model, "rtx1.7")
+    assert applied(report) == ["cast_first", "cast_first"]
+
+
+def test_what_others_read_too_is_not_cast_first() -> None:
+    model = parse(
+        """<ir_version: 7, opset_import: ["" : 11]> g (uint8[2,3] x) => (float[3,2] y, uint8[3,2] t) {
+          [node] t = Transpose (x)
+          y = Cast <to = 1> (t)
+        }"""
+    )
+    assert ask(model, "cast_first") == "others than one Cast read it"

@@ -118,3 +118,28 @@ def test_what_is_given_stays_as_it_is():
     for name, array in before.items():
         np.testing.assert_array_equal(feeds[name], array)
     np.testing.assert_array_equal(first["w"], second["w"])
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float16, np.float64, ml_dtypes.bfloat16])
+def test_large_weights_give_what_they_give_inside_the_model(kind, tmp_path):
+    size = 4200
+    weights = np.random.default_rng(0).standard_normal(size).astype(kind)
+    word = {"bfloat16": "bfloat16", "float32": "float", "float64": "double"}.get(np.dtype(kind).name, np.dtype(kind).name)
+    text = f'<ir_version: 8, opset_import: ["" : 13]> g (float[{size}] x) => ({word}[{size}] z, float[{size}] y)'
+    model = parse(text + " { z = Identity (w)  c = Cast <to = 1> (w)  y = Mul (x, c) }")
+    model.graph.initializer.append(onnx.numpy_helper.from_array(weights, "w"))
+    data = model.SerializeToString()
+    x = np.random.default_rng(1).standard_normal(size).astype(np.float32)
+    for folder in (None, tmp_path):
+        got = Runner(model, folder).run({"x": x})
+        assert got["z"].tobytes() == weights.tobytes()
+        assert got["y"].tobytes() == (x * weights.astype(np.float32)).tobytes()
+    assert model.SerializeToString() == data
+
+
+def test_large_weights_that_are_cut_short_are_refused_in_the_runtimes_words():
+    model = parse('<ir_version: 8, opset_import: ["" : 13]> g (float[4200] x) => (float[4200] y) { y = Mul (x, w) }')
+    model.graph.initializer.append(onnx.numpy_helper.from_array(np.ones(4200, np.float32), "w"))
+    model.graph.initializer[0].raw_data = model.graph.initializer[0].raw_data[:-4]
+    with pytest.raises(CannotRunError, match="onnxruntime"):
+        Runner(model)
