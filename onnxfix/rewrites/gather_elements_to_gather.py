@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from onnxfix.rewrites import _layers
+from onnxfix.rewrites._bounds import bound
 from onnxfix.rewrites._indexing import MAX_INDICES, element_rows, strides, take
 from onnxfix.rewrites._region import Decline
 from onnxfix.rewrites._values import constant_value
@@ -42,11 +43,19 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Decline | None
     steps, grid = strides(shape), np.indices(places)
     kind = np.int32 if facts.dtype_name(region.proto.input[1]) == "INT32" else np.int64
     others = sum((grid[k] * steps[k] for k in range(len(shape)) if k != axis), np.zeros(places, np.int64))
-    position = wrap(region, "index", indices, np.array(shape[axis], kind))
+    limit = bound(facts, region.proto.input[1])
+    inside = limit is not None and limit <= shape[axis]
+    position = indices if inside else wrap(region, "index", indices, np.array(shape[axis], kind))
     if steps[axis] != 1:
         position = region.layer("Mul", "step", [position, region.constant("stride", np.array(steps[axis], kind))])
     if others.any():
         position = region.layer("Add", "position", [position, region.constant("others", others.astype(kind))])
+    if len(shape) > 1 and shape[0] == places[0] == 1:
+        # one batch element: its axis stays, so that an implicit batch serves too
+        flat = _layers.reshape(region, "flat", data, [1, int(np.prod(shape))])
+        taken = region.layer("Gather", "taken", [flat, position], axis=1)
+        region.replace(_layers.reshape(region, "placed", taken, list(places)))
+        return None
     flat = _layers.reshape(region, "flat", data, [-1]) if len(shape) > 1 else data
     region.replace(region.layer("Gather", "taken", [flat, position], axis=0))
     return None

@@ -2,9 +2,10 @@
 
 A change of the interface, so only with consent: a caller has to give floats in place of doubles or bytes, or gets them. Inside, a
 Cast brings the old type back. An input of bytes, integers or booleans that is only moved on its way to Casts to FLOAT becomes FLOAT
-itself, and one that is moved to where indices go becomes INT32; no Cast is needed then. An output that a Cast makes is cast to the
-new type at once, unless it is a boolean: what the old type would have wrapped stays as it is. The proof gives both models the same
-numbers, each in its type.
+itself, and one that is moved to where indices go becomes INT32; no Cast is needed then. On a release with an implicit batch, which
+casts no integers, one that Casts to BOOL read becomes FLOAT too: a whole number is 0 where its float is. An output that a Cast
+makes is cast to the new type at once, unless it is a boolean: what the old type would have wrapped stays as it is. The proof gives
+both models the same numbers, each in its type.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ def run(model: onnx.ModelProto, request: Request, edit: Edit) -> Decline | None:
             _retype_output(main, outputs[name], old, kind, edit)
             continue
         moved, ends = _moved(main, name)
-        if old in INTEGERS and "FLOAT" in kinds and all(_casts_to_float(node) for node, _ in ends):
+        if old in INTEGERS and "FLOAT" in kinds and all(_casts_to_float(node, request.targets) for node, _ in ends):
             kind = "FLOAT"
         elif "INT32" in kinds and all(node.op_type == "Cast" or (node.op_type, slot) in INDICES for node, slot in ends):
             kind = "INT32"
@@ -114,8 +115,9 @@ def _moved(scope: Scope, name: str) -> tuple[list[str], list[tuple[Node, int]]]:
     return moved, ends
 
 
-def _casts_to_float(node: Node) -> bool:
-    return node.op_type == "Cast" and node.attr("to") == _T.FLOAT
+def _casts_to_float(node: Node, targets: Sequence[Target]) -> bool:
+    wanted = (_T.FLOAT, _T.BOOL) if any(target.implicit_batch for target in targets) else (_T.FLOAT,)
+    return node.op_type == "Cast" and node.attr("to") in wanted
 
 
 def _insert_cast(main: Scope, name: str, old: str, edit: Edit) -> None:

@@ -3,8 +3,8 @@
 Greater is Ceil(Clip(a - b, 0, 1)): a difference of two floats is 0 only where they are equal. Less is that the other way round,
 the orders with equality and Equal are 1 less the opposite, And a product, Or a maximum, Xor the size of a difference, Not 1 - x,
 and Where c * x + (1 - c) * y; where y is one infinity, as in a mask of attention, x + log(c) or x - log(c), whose addend is 0 or y.
-Guard: finite float32 data, nothing that is compared with infinity or, as IsNaN is, with itself; no boolean is an input or an output
-of the graph. The same bits over 20 cases.
+Guard: finite float32 data, nothing that is compared with infinity or, as IsNaN is, with itself; or whole numbers of a known range,
+which a table makes floats; no boolean is an input or an output of the graph. The same bits over 28 cases.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import onnx
 
+from onnxfix.rewrites._bounds import INTEGERS, bound
 from onnxfix.rewrites._forms import number
 from onnxfix.rewrites._layers import clip
 from onnxfix.rewrites._region import Change, Decline
+from onnxfix.rewrites.integers_to_table import MAX_TABLE, lookup, table_of
 
 if TYPE_CHECKING:
     import onnx_graphsurgeon as gs
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 
 
 FLOAT, BOOL = onnx.TensorProto.FLOAT, onnx.TensorProto.BOOL
+# Whole numbers up to here are all in float32.
+EXACT_FLOATS = 1 << 24
 MAKERS = ("Greater", "Less", "GreaterOrEqual", "LessOrEqual", "Equal")
 GATES = ("And", "Or", "Xor", "Not")
 MOVERS = (
@@ -124,10 +128,13 @@ def _write(region: Region, facts: ScopeFacts) -> Decline | None:
             return None
         if region.node.attrs["to"] != BOOL:
             return Decline("it casts no boolean", plain=True)
+        if facts.dtype(names[0]) in INTEGERS:
+            table = table_of(region, facts)
+            if not isinstance(table, Decline):
+                region.replace(lookup(region, "some", table[0], table[1].astype(np.float32)))
+                return None
         if facts.dtype(names[0]) != FLOAT:
             return Decline(f"a boolean is cast from {facts.dtype_name(names[0])}")
-        if region.node.attrs["to"] != BOOL:
-            return Decline("it casts to no boolean", plain=True)
         region.replace(_nonzero(region, inputs[0]))
         return None
     if op in MOVERS:
@@ -161,7 +168,14 @@ def _as_float(region: Region, facts: ScopeFacts, slot: int) -> gs.Tensor:
 
 def _compare(region: Region, facts: ScopeFacts, op: str, inputs: list[gs.Tensor]) -> Decline | None:
     dtypes = {facts.dtype(name) for name in region.proto.input}
-    if dtypes != {FLOAT} and not (op == "Equal" and dtypes == {BOOL}):
+    table = table_of(region, facts) if dtypes <= INTEGERS else None
+    if table is not None and not isinstance(table, Decline):
+        region.replace(lookup(region, "compared", table[0], table[1].astype(np.float32)))
+        return None
+    if dtypes <= INTEGERS:
+        floats = [_bounded(region, facts, slot) for slot in range(2)]
+        inputs = [tensor for tensor in floats if tensor is not None]
+    if len(inputs) < 2 or (dtypes != {FLOAT} and not dtypes <= INTEGERS and not (op == "Equal" and dtypes == {BOOL})):
         return Decline(f"{op} compares {facts.dtype_name(region.proto.input[0])} data")
     if region.proto.input[0] == region.proto.input[1] or any(_infinite(facts, name) for name in region.proto.input):
         return Decline("it tells NaN or an infinity from numbers, and differences are right for finite data alone")
@@ -175,6 +189,19 @@ def _compare(region: Region, facts: ScopeFacts, op: str, inputs: list[gs.Tensor]
     above = region.layer("Ceil", "above", [clip(region, "over01", over, 0.0, 1.0, np.dtype(np.float32))])
     region.replace(_negated(region, above) if "Or" in op else above)
     return None
+
+
+def _bounded(region: Region, facts: ScopeFacts, slot: int) -> gs.Tensor | None:
+    """A whole number as a float that holds it; None where its range is not known, or too wide."""
+    name = region.proto.input[slot]
+    if facts.is_constant(name):
+        array = facts.constant(name)
+        fits = array is not None and np.abs(array.astype(np.float64)).max(initial=0) <= EXACT_FLOATS
+        return region.constant(f"input{slot}", array.astype(np.float32)) if fits and array is not None else None
+    limit = bound(facts, name)
+    if limit is None or limit > MAX_TABLE:
+        return None
+    return lookup(region, f"input{slot}", region.node.inputs[slot], np.arange(limit, dtype=np.float32))
 
 
 def _infinite(facts: ScopeFacts, name: str) -> bool:

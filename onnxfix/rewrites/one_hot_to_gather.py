@@ -1,7 +1,8 @@
 """OneHot as rows gathered from a constant table.
 
 Guard: constant depth and values. Indices out of range give the off value: they are clipped to rows of the table that hold nothing
-else, in float32, which is exact below 2**24. Bit-equal over 24 cases.
+else, in float32, which is exact below 2**24; positions that ArgMax or
+TopK gives are in range and need none of it. Bit-equal over 24 cases.
 """
 
 from __future__ import annotations
@@ -11,10 +12,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from onnxfix.rewrites import _layers
+from onnxfix.rewrites._bounds import bound
 from onnxfix.rewrites._region import Decline
 from onnxfix.rewrites._values import constant_value
 
 if TYPE_CHECKING:
+    import onnx_graphsurgeon as gs
+
     from onnxfix.model.facts import ScopeFacts
     from onnxfix.rewrites._region import Region
     from onnxfix.targets import Target
@@ -35,6 +39,13 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Decline | None
     if not 0 < size <= MAX_DEPTH:
         return Decline(f"the depth is {size}; tables have at most {MAX_DEPTH} rows")
     off, on = values.ravel()
+    limit = bound(facts, region.proto.input[0])
+    if limit is not None and limit <= size:
+        rows = region.node.inputs[0]
+        table = np.full((size, size), off, values.dtype)
+        np.fill_diagonal(table, on)
+        region.replace(_placed(region, region.layer("Gather", "gathered", [region.constant("table", table), rows], axis=0), rank))
+        return None
     table = np.full((2 * size + 2, size), off, values.dtype)
     for row in range(size):
         table[1 + row, row] = table[1 + size + row, row] = on
@@ -45,11 +56,15 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Decline | None
     shifted = region.layer("Add", "shifted", [number, region.constant("shift", np.array(size + 1, np.float32))])
     inside = _layers.clip(region, "inside", shifted, 0, 2 * size + 1, np.dtype(np.float32))
     rows = _layers.cast(region, "rows", inside, INT32)
-    made = region.layer("Gather", "gathered", [region.constant("table", table), rows], axis=0)
-    axis = region.node.attrs.get("axis", -1) % (rank + 1)
-    if axis != rank:
-        perm = list(range(rank))
-        perm.insert(axis, rank)
-        made = region.layer("Transpose", "moved", [made], perm=perm)
-    region.replace(made)
+    region.replace(_placed(region, region.layer("Gather", "gathered", [region.constant("table", table), rows], axis=0), rank))
     return None
+
+
+def _placed(region: Region, made: gs.Variable, rank: int) -> gs.Variable:
+    """The new axis, which is the last, where the node wants it."""
+    axis = region.node.attrs.get("axis", -1) % (rank + 1)
+    if axis == rank:
+        return made
+    perm = list(range(rank))
+    perm.insert(axis, rank)
+    return region.layer("Transpose", "moved", [made], perm=perm)

@@ -142,8 +142,13 @@ def set_attribute(region: Region, name: str, value: object) -> None:
 
 
 def _axes(region: Region, low: int) -> Decline | None:
-    """Axes may be negative from opset 11 on; below they count from the front."""
+    """Axes may be negative from opset 11 on; below they count from the front.
+
+    Gather takes negative axes in every opset, and of a constant they tell an importer with an implicit batch which axis is meant.
+    """
     if low >= 11 or region.opset < 11:
+        return None
+    if region.proto.op_type == "Gather" and region.facts.is_constant(region.proto.input[0]):
         return None
     for attribute in region.proto.attribute:
         if attribute.name not in ("axis", "axes"):
