@@ -395,3 +395,36 @@ def rows_of_a_table(draw: Draw, name: str) -> Case:
     x = np.random.default_rng(whole(draw, 0, 999)).integers(0, size, (1, *dims(draw, 0, 2))).astype(pick(draw, I32, I64))
     more = pick(draw, {}, {"axis": 0})
     return Case(model_of("Gather", ["k", "x"], {"x": x}, opset=11, constants=table, **more), {"x": x})
+
+
+@serves("integers_to_table")
+def functions_of_a_place(draw: Draw, name: str) -> Case:
+    op, kind = pick(
+        draw,
+        ("[node] y = Cast <to = 1> (i)", "float"),
+        ("[node] y = Mod (i, three)", "int64"),
+        ("[node] y = Div (i, three)", "int64"),
+        ("[node] y = Mul (i, three)", "int64"),
+        ("[node] y = Sub (three, i)", "int64"),
+    )
+    found = parse(
+        f"""<ir_version: 8, opset_import: ["" : 13]> g (float[1,6,4] x) => ({kind}[a,b,c] y) <int64 three = {{3}}> {{
+          i = {pick(draw, "ArgMax", "ArgMin")} <axis = {pick(draw, 1, 2)}> (x)
+          {op}
+        }}"""
+    )
+    return Case(found, {"x": array(draw, (1, 6, 4))})
+
+
+@serves("cast_before_moving")
+def casts_behind_what_moves(draw: Draw, name: str) -> Case:
+    between, last = pick(draw, (F64, F32), (I64, F32), (F64, F16))
+    x = array(draw, (2, 3, 4), F32 if between == F64 else I32)
+    number = onnx.helper.np_dtype_to_tensor_dtype
+    move, more = pick(draw, ("Transpose", {"perm": [2, 0, 1]}), ("Flatten", {}), ("Reshape", {}))
+    nodes = [
+        onnx.helper.make_node("Cast", ["x"], ["c"], to=number(between)),
+        onnx.helper.make_node(move, ["c", "s"] if move == "Reshape" else ["c"], ["m"], **more),
+        onnx.helper.make_node("Cast", ["m"], ["y"], name="node", to=number(last)),
+    ]
+    return Case(model_around(nodes, {"x": x}, opset=13, constants={"s": np.array([4, -1])}), {"x": x})

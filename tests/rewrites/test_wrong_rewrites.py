@@ -220,8 +220,7 @@ def test_a_node_in_the_form_of_an_older_opset_is_rewritten_by_consent_alone(
 ) -> None:
     """What it says is a guess: the opset move does not read it as if it had inputs, which it has not."""
     model = one_node(op, ["x"], {"x": (4, 1)}, opset=13, outputs=outputs, **attributes)
-    reason = f"{op} has no attribute {next(iter(attributes))} in opset 13"
-    assert reason in str(lower(model, 9))
-    report, _ = repair(model, "trt7.1")
-    assert report.status == "declined"
-    assert reason in " ".join(item.reason for item in report.declined) or not applied(report)
+    assert f"{op} has no attribute {min(attributes)} in opset 13" in str(lower(model, 9))
+    report, _ = repair(model, "trt5.1")
+    assert report.status in ("clean", "declined")  # 5.1 itself reads some of them as they are
+    assert not applied(report)
