@@ -105,6 +105,17 @@ _ALL = (
     _info("inline_if", "the branch that the If always takes, in its place", EXACT, NORMALISE, "If"),
     _info("if_to_where", "both branches, and Where between their outputs", EXACT, OPERATORS, "If"),
     _info("unroll_loop", "the body of the Loop, once for every round", EXACT, NORMALISE, "Loop"),
+    _info(
+        "loop_to_where", "every round that there can be, and Where between its results and what was there", EXACT, OPERATORS, "Loop"
+    ),
+    _info(
+        "compare_within_int32",
+        "compare with the bounds of 32 bits",
+        EQUIVALENT,
+        NORMALISE,
+        "Equal Greater GreaterOrEqual Less LessOrEqual",
+    ),
+    _info("reshape_keep_batch", "without changing the batch and back", EXACT, NORMALISE, "Reshape"),
     _info("unroll_scan", "the body of the Scan, once for every element", EXACT, NORMALISE, "Scan"),
     _info("eye_like_to_constant", "store the matrix", EXACT, NORMALISE, "EyeLike"),
     _info("constant_output_to_identity", "the constant behind an Identity", EXACT, NORMALISE, over_model=True),
