@@ -130,6 +130,8 @@ _ALL = (
         "DepthToSpace Expand Flatten Gather Identity Reshape Slice SpaceToDepth Squeeze Tile Transpose Unsqueeze",
     ),
     _info("cast_chain", "leave out a Cast between others", EXACT, NORMALISE, "Cast"),
+    _info("drop_dead_nodes", "leave out what no output needs", EXACT, NORMALISE),
+    _info("drop_unread_initializer", "leave out an initializer that nothing reads", EXACT, NORMALISE, over_model=True),
     _info(
         "drop_empty_inputs",
         "cut the empty names at the end of the inputs",
