@@ -441,3 +441,14 @@ def there_and_back(draw: Draw, name: str) -> Case:
     ]
     constants = {"there": np.array([-1, x.shape[2]]), "back": np.array(pick(draw, [*x.shape], [x.shape[0], -1]))}
     return Case(model_around(nodes, {"x": x}, opset=13, constants=constants), {"x": x})
+
+
+@serves("drop_dead_nodes")
+def dead(draw: Draw, name: str) -> Case:
+    x = array(draw, dims(draw, 1, 3), delicate=True)
+    nodes = [
+        onnx.helper.make_node(pick(draw, "Neg", "Exp", "Relu"), ["x"], ["d"], name="node"),
+        onnx.helper.make_node("Abs", ["d"], ["e"]),
+        onnx.helper.make_node("Neg", ["x"], ["y"]),
+    ]
+    return Case(model_around(nodes, {"x": x}, opset=13), {"x": x})
