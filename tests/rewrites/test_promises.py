@@ -57,7 +57,7 @@ def _check(request: pytest.FixtureRequest, cases: SearchStrategy[Any], usual: in
         derandomize=not count,
         deadline=None,
         phases=[Step.generate],  # cases are small already
-        suppress_health_check=list(HealthCheck) if not count else [HealthCheck.too_slow, HealthCheck.data_too_large],
+        suppress_health_check=list(HealthCheck),
     )
     few(given(cases)(check))()
 
