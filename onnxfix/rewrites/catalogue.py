@@ -148,6 +148,8 @@ _ALL = (
         "DepthToSpace Expand Flatten Gather Identity Reshape Slice SpaceToDepth Squeeze Tile Transpose Unsqueeze",
     ),
     _info("cast_chain", "leave out a Cast between others", EXACT, NORMALISE, "Cast"),
+    _info("drop_dead_nodes", "leave out what no output needs", EXACT, NORMALISE),
+    _info("drop_unread_initializer", "leave out an initializer that nothing reads", EXACT, NORMALISE, over_model=True),
     _info(
         "drop_empty_inputs",
         "cut the empty names at the end of the inputs",
@@ -241,7 +243,7 @@ _ALL = (
     _info("tile_to_concat", "Concat of copies for every axis", EXACT, OPERATORS, "Tile"),
     _info("softmax_to_flat", "Reshape, the same over one axis, Reshape", EQUIVALENT, OPERATORS, "Hardmax LogSoftmax Softmax"),
     _info("hardmax_to_gather", "rows of an identity matrix, gathered by ArgMax", EQUIVALENT, OPERATORS, "Hardmax"),
-    _info("argmax_to_first", "that of the first over reversed data", EXACT, OPERATORS, "ArgMax ArgMin"),
+    _info("argmax_to_first", "that of the first over reversed data", EQUIVALENT, OPERATORS, "ArgMax ArgMin"),
     _info("pow_exponent_to_float", "the exponent in the type of the base", EQUIVALENT, OPERATORS, "Pow"),
     _info("clip_to_max_min", "Min and Max", EQUIVALENT, OPERATORS, "Clip"),
     _info("flatten_to_reshape", "Reshape", EXACT, OPERATORS, "Flatten"),

@@ -20,7 +20,7 @@ from onnxfix.model.opsets import domain_of
 from onnxfix.model.paths import function_path
 from onnxfix.model.view import bound
 from onnxfix.rewrites.catalogue import candidates
-from onnxfix.rules.finding import Finding, Location, ValueRef
+from onnxfix.rules.finding import Finding, Location, Severity, ValueRef
 from onnxfix.rules.plausible import plausible
 from onnxfix.rules.rule import advice_rules, load_rule
 from onnxfix.targets import first_accepting, neighbours, op_support, unrecorded_status
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 LISTING_ENDS = "trt6.0"
 
 # ModelImporter.cpp of 5.0 to 7.1.
+# The rewrite for whatever is found on a node that nothing needs: parsers import those too.
+DROP_DEAD = "drop_dead_nodes"
 CONSTANT_OUTPUT = "Assertion failed: tensors.at(output.name()).is_tensor()"
 
 # ShapedWeights.cpp of release 6.0-full-dims cuts what those before it refuse.
@@ -411,6 +413,9 @@ class _Linter:
             later = first_accepting(node.domain, node.op_type, self.target)
             since = support.since or (later.id if later is not None else "")
         refs = tuple(self._value(facts, node.inputs[slot], input_label(node, slot)) for slot in slots if slot < len(node.inputs))
+        fixes = plausible(candidates(rule.rewrites, node.op_type), node, self.onnx_facts.of(node.scope), self.functions)
+        if rule.severity is Severity.ERROR and node.index in node.scope.dead:
+            fixes = (DROP_DEAD, *(name for name in fixes if name != DROP_DEAD))
         return Finding(
             code=code,
             name=rule.name,
@@ -422,7 +427,7 @@ class _Linter:
             parser_message=message or (support.message if support is not None and support.status != "yes" else ""),
             since=since,
             evidence=(support.evidence if support is not None else self.target.evidence,),
-            fixes=plausible(candidates(rule.rewrites, node.op_type), node, self.onnx_facts.of(node.scope), self.functions),
+            fixes=fixes,
             unknown=unknown,
             data={} if newest is None else {"opset": newest},
         )

@@ -1,5 +1,7 @@
 """Integers that a release can only give and take, not join: with consent they are floats from inputs to outputs."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -53,5 +55,5 @@ def test_constants_and_what_is_moved_further_follow(ir: int) -> None:
 )
 def test_integers_that_are_computed_with_stay(body: str, reason: str) -> None:
     text = HEAD.format(ir=4) + f"(int32[1,2] a, float[1,3] x) => (int32[1,n] y) <int32[1,1] c = {{16777217}}> {{ {body} }}"
-    with pytest.raises(AssertionError, match=f"declines: {reason}"):
+    with pytest.raises(AssertionError, match=re.escape(reason)):
         run_pass(parse(text), "integers_as_floats", *(["j"] if "j" in body else ["a", "n", "c", "y"]))
