@@ -365,7 +365,8 @@ class Driver:
                     return Refusal(declined.reason), None
         new_facts, findings, shadowed = self.lint(model)
         fixed = [finding for proposal in batch if not proposal.makes_way for finding in proposal.findings]
-        retyped = any(proposal.info.name == "interface_type" for proposal in batch)
+        retyped = any(proposal.info.retypes for proposal in batch)
+        rebatched = any(proposal.info.rebatches for proposal in batch)
         new_outputs = any(proposal.info.new_outputs for proposal in batch)
         refusal = broken_gate(
             state.model,
@@ -378,6 +379,7 @@ class Driver:
             state.shadowed,
             retyped,
             new_outputs,
+            rebatched,
         )
         if refusal is None and batch[0].info.phase is Phase.EXPORTER_FAULTS:
             # what the file declares as its outputs tells whether the exporter meant it

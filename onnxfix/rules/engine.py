@@ -111,6 +111,7 @@ class _Linter:
 
     def _weights(self) -> Iterator[Finding]:
         facts = self.facts.of(self.view.main)
+        yield from self._unlisted_as_shipped()
         for name in (*self.view.main.initializers, *self.view.main.sparse_initializers):
             dtype = onnx.TensorProto.DataType.Name(facts.dtype(name))
             if self.target.lists_initializers and name not in self.listed:
@@ -134,6 +135,16 @@ class _Linter:
                 name,
                 f"initializer {name!r} has element type {dtype}; {self.target.id} takes {_listing(self.target.weight_types)}",
             )
+
+    def _unlisted_as_shipped(self) -> Iterator[Finding]:
+        evidence = self.target.shipped_lists
+        main = self.view.main
+        unlisted = [name for name in main.initializers if name not in self.listed and main.consumers.get(name)]
+        if evidence is not None and unlisted:
+            text = (
+                f"initializers {_listing(unlisted)} are not among the graph's inputs, as a parser shipped with this release wants"
+            )
+            yield dataclasses.replace(self._on_value("OFX705", unlisted[0], text), evidence=(evidence,))
 
     def _outputs(self) -> Iterator[Finding]:
         facts = self.facts.of(self.view.main)
