@@ -125,7 +125,7 @@ def repair_model(
 
         start, simplified = simplify(frozen, loaded.base_dir, options, progress or (lambda text: None))
     driver = Driver(start, targets, options, loaded.base_dir, progress)
-    _, first, _ = driver.first
+    _, first, *_ = driver.first
     before = _reports(targets, driver.lint(proto)[1] if frozen_notes or simplified else first)
     state = driver.run()
     proof: Proof | None = None

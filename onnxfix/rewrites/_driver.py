@@ -106,17 +106,19 @@ class Driver:
         """The weakest promise that rewrites within an opset move may make."""
         return Applicability.EXACT if self.options.allow == "exact" else Applicability.EQUIVALENT
 
-    def lint(self, model: onnx.ModelProto) -> tuple[Facts, list[Finding], set[str]]:
-        """Facts and findings of a model for all targets, and the outputs that stand behind a refused node."""
+    def lint(self, model: onnx.ModelProto) -> tuple[Facts, list[Finding], set[str], set[str]]:
+        """Facts and findings of a model for all targets, and the outputs of which not all is known yet (`lint_shadowed`)."""
         view = ModelView(model)
         facts = self._known = Facts(view, self.base_dir, like=self._known, again=True)
         findings: list[Finding] = []
         shadowed: set[str] = set()
+        misread: set[str] = set()
         for target in self.targets:
-            found, behind = lint_shadowed(view, facts, target)
+            found, behind, otherwise = lint_shadowed(view, facts, target)
             findings.extend(finding for finding in found if self.options.counts(finding.code))
             shadowed |= behind
-        return facts, findings, shadowed
+            misread |= otherwise
+        return facts, findings, shadowed, misread
 
     def hidden(self, model: onnx.ModelProto) -> list[Finding]:
         """What the rules that do not count find in a model."""
@@ -130,7 +132,7 @@ class Driver:
     def run(self, limit: int | None = None) -> State:
         """Repair from the start; with `limit`, stop once that many fixes are applied."""
         state = State(self.original, self.original)
-        facts, state.findings, state.shadowed = self.first
+        facts, state.findings, state.shadowed, _ = self.first
         seen = {_digest(state.model)}
         most = self.options.max_passes
         over = f"it takes more than {most} pass{'' if most == 1 else 'es'} (--max-passes)"
@@ -363,7 +365,7 @@ class Driver:
                 declined = self._run_pass(model, facts, proposal, names, log)
                 if declined is not None:
                     return Refusal(declined.reason), None
-        new_facts, findings, shadowed = self.lint(model)
+        new_facts, findings, shadowed, misread = self.lint(model)
         fixed = [finding for proposal in batch if not proposal.makes_way for finding in proposal.findings]
         retyped = any(proposal.info.retypes for proposal in batch)
         rebatched = any(proposal.info.rebatches for proposal in batch)
@@ -376,7 +378,7 @@ class Driver:
             fixed,
             batch[0].info.phase,
             self.level,
-            state.shadowed,
+            state.shadowed | misread,
             retyped,
             new_outputs,
             rebatched,

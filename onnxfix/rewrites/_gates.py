@@ -95,8 +95,9 @@ def broken_gate(
     """Why `after` may not stand; None where every gate is passed.
 
     `findings` are those of `before`, `left` those of `after`, `fixed` those that the batch was to fix; `shadowed` outputs stood
-    behind a refused node before, so that an error there comes to light and is not new; `retyped` says that consent was given to
-    other element types of inputs and outputs, `new_outputs` to other outputs, `rebatched` to a batch of 1 before their axes.
+    behind a refused node before, so that an error there comes to light and is not new, or get other shapes for now than ONNX gives;
+    `retyped` says that consent was given to other element types of inputs and outputs, `new_outputs` to other outputs, `rebatched`
+    to a batch of 1 before their axes.
     """
     error = checker_error(after, level)
     if error is not None:

@@ -52,10 +52,14 @@ def lint(view: ModelView, facts: Facts, target: Target) -> list[Finding]:
     return lint_shadowed(view, facts, target)[0]
 
 
-def lint_shadowed(view: ModelView, facts: Facts, target: Target) -> tuple[list[Finding], set[str]]:
-    """The findings, and the outputs of nodes behind a refused one: what the parser would say of those is not known yet."""
+def lint_shadowed(view: ModelView, facts: Facts, target: Target) -> tuple[list[Finding], set[str], set[str]]:
+    """The findings, and the outputs of nodes of which it is not known yet what the parser would say.
+
+    The first set is of nodes behind a refused one, the second of those that get other shapes than ONNX gives, from a node that the
+    parser reads otherwise (`unread` of the target).
+    """
     linter = _Linter(view, facts, target)
-    return list(linter.run()), linter.shadowed
+    return list(linter.run()), linter.shadowed, linter.misread
 
 
 class _Linter:
@@ -67,6 +71,7 @@ class _Linter:
         self.target = target
         self.listed = set(view.main.inputs)
         self.shadowed: set[str] = set()
+        self.misread: set[str] = set()
         self.main_values: ParserValues | None = None
         self.functions = frozenset((domain_of(function.domain), function.name) for function in view.proto.functions)
         self.by_name = {function.name: function for function in reversed(view.proto.functions)}
@@ -239,6 +244,8 @@ class _Linter:
             refused, kind = False, None
             if any(values.kind(name) is Kind.LOST for name in node.inputs if name):
                 self.shadowed.update(node.outputs)
+            if self.target.unread and self._gets_other_shapes(node, facts):
+                self.misread.update(node.outputs)
             for finding in self._node(node, facts, values):
                 refused = refused or finding.refuses
                 # an initializer that is not listed hides nothing: its numbers are there; a Reshape that the parser reads
@@ -297,6 +304,10 @@ class _Linter:
             if problem is not None:
                 found = self._broken(node, support, entry.limit, problem)
                 yield dataclasses.replace(found, evidence=(entry.evidence,))
+
+    def _gets_other_shapes(self, node: Node, facts: ScopeFacts) -> bool:
+        in_onnx = self.onnx_facts.of(node.scope)
+        return any(facts.shape(name) != in_onnx.shape(name) for name in node.inputs if name)
 
     def _expands(self, node: Node) -> bool:
         """True where the parser puts a function's body in the place of a node."""

@@ -388,3 +388,16 @@ def test_nodes_of_one_name_have_their_own_reason_in_the_report() -> None:
         ("v",): "coordinate mode tf_crop_and_resize is not covered",
     }
     assert {"key"}.isdisjoint(entry["repair"]["declined"][0])
+
+
+def test_what_comes_of_a_shape_that_the_parser_reads_otherwise_is_no_new_fault() -> None:
+    """The body of Attention takes sizes by Shape with a start, which 8.6 does not read: for a while shapes are others there."""
+    model = parse(
+        """<ir_version: 10, opset_import: ["" : 23]> g (float[2,4,9,4] q, float[2,4,9,4] k, float[2,4,9,4] v)
+        => (float[2,4,9,4] y) {
+          [n] y = Attention (q, k, v)
+        }"""
+    )
+    for target in ("trt8.6", "trt8.0", "trt7.1"):
+        report, _ = repair(model, target)
+        assert report.status == "repaired"
