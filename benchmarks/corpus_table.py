@@ -1,24 +1,31 @@
 """What repair makes of a corpus of exports: for each target, how many models are fine, repaired and proven, declined and why.
 
     python -m benchmarks.corpus_table FOLDER [-t trt5.1] [--theme trouble] [--match 'resnet*'] [--allow OFX701] [--rows FILE.jsonl]
+        [--ask-parser]
 
 FOLDER has one folder a theme with .onnx files, and `index.jsonl`, in which a line says of each model the shapes that its inputs
 are to be fed (`key`, `feeds`: a list of `name` and `shape`). Where a target takes only static sizes beside the batch, a model
 with others is repaired with those shapes (`--shape`, which is consent to freezing them).
 
 Apart from its proof, each repaired model is run beside the original once more, on values made here; it is `wrong` where they
-differ. The share is of all models of the themes. Exit code 0, whatever the table says; 1 where a result is wrong or repair
-crashed; 2 where the folder has no model.
+differ. With `--ask-parser` the TensorRT-RTX (or TensorRT) that is installed here is asked whether it parses what was made, and
+where it does not, whether it parses the original. The share is of all models of the themes. Exit code 0, whatever the table says;
+1 where a result is wrong or repair crashed; 2 where the folder has no model; 4 where nothing here parses.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
+import hashlib
+import importlib
 import json
 import multiprocessing
+import os
 import re
 import resource
+import shutil
 import sys
 import tempfile
 import traceback
@@ -29,9 +36,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from onnxfix import engines
 from onnxfix.api import RepairOptions
+from onnxfix.engines.choice import choose
+from onnxfix.errors import MissingToolError
 from onnxfix.targets import find_targets
 
+from .processes import EndedError, Process
 from .seed_table import Row, row_of
 
 if TYPE_CHECKING:
@@ -42,18 +53,38 @@ if TYPE_CHECKING:
 THEMES = ("trouble", "hand_written", "control_flow", "classification", "segmentation", "detection", "transformers", "timm")
 # Of the second comparison, which is there to find proofs that are worth nothing, not rounding: the proof's own bounds are tighter.
 RTOL, ATOL = 1e-2, 1e-3
+# Seconds for one model.
+TIMEOUT = 120.0
 GOOD = ("already fine", "repaired")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Result:
-    """One model for one target: its theme, its row, whether sizes were frozen for it, and the peak memory of its process so far."""
+    """One model for one target.
+
+    Attributes:
+        target: the release.
+        theme: the folder.
+        row: what repair made of it.
+        frozen: whether sizes were frozen for it.
+        memory: the peak memory of its process so far, in MiB.
+        parsed: what the parser that is installed here says of the result, where it was asked.
+    """
 
     target: str
     theme: str
     row: Row
     frozen: bool = False
     memory: int = 0
+    parsed: Parsed | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Parsed:
+    """What the parser says of a repaired model and, where it refuses that, of the original; empty where it takes it."""
+
+    words: str
+    original: str = ""
 
 
 def feeds_of(folder: Path) -> dict[str, list[dict[str, Any]]]:
@@ -136,8 +167,13 @@ def _differ(name: str, want: Any, have: Any) -> str:
     return f"{name}: differs by {np.nanmax(np.abs(a - b)):.1e}, largest value {largest:.1e}"
 
 
-def result_of(path: Path, theme: str, target: Target, options: RepairOptions, feeds: Sequence[Mapping[str, Any]]) -> Result:
-    """Repair one model for one target and compare once more; whatever is raised is an outcome: `crashed`."""
+def result_of(
+    path: Path, theme: str, target: Target, options: RepairOptions, feeds: Sequence[Mapping[str, Any]], kept: Path | None = None
+) -> Result:
+    """Repair one model for one target and compare once more; whatever is raised is an outcome: `crashed`.
+
+    What was made goes to the file `kept` where one is given.
+    """
     shapes = {} if target.dynamic_inputs else shapes_of(path, feeds)
     name = f"{theme}/{path.stem}"
     try:
@@ -149,6 +185,8 @@ def result_of(path: Path, theme: str, target: Target, options: RepairOptions, fe
                     wrong = wrong or "written with errors left"
                 if wrong:
                     row = dataclasses.replace(row, outcome="wrong", why=f"{wrong} ({row.why})")
+                if kept is not None:
+                    shutil.move(Path(folder) / path.name, kept)
     except Exception as error:  # a crash is what this table is to find
         where = traceback.extract_tb(error.__traceback__)[-1]
         row = Row(name, "crashed", f"{type(error).__name__}: {error} ({Path(where.filename).name}:{where.lineno})")
@@ -156,9 +194,60 @@ def result_of(path: Path, theme: str, target: Target, options: RepairOptions, fe
     return Result(target.id, theme, dataclasses.replace(row, name=name), bool(shapes), memory)
 
 
-def _work(task: tuple[Path, str, str, RepairOptions, list[dict[str, Any]]]) -> Result:
-    path, theme, target, options, feeds = task
-    return result_of(path, theme, find_targets(target)[0], options, feeds)
+def _work(task: tuple[Path, str, str, RepairOptions, list[dict[str, Any]], Path | None]) -> Result:
+    path, theme, target, options, feeds, kept = task
+    return result_of(path, theme, find_targets(target)[0], options, feeds, kept)
+
+
+class Parser:
+    """The parser that is installed here, in a process that serves many models.
+
+    Raises:
+        MissingToolError: there is none.
+    """
+
+    def __init__(self) -> None:
+        self.tool = choose(None)
+        self._process = Process(TIMEOUT)
+        self._said: dict[bytes, str] = {}
+
+    def words(self, path: Path) -> str:
+        """Why the parser refuses the model; empty where it takes it."""
+        with path.open("rb") as file:
+            key = hashlib.file_digest(file, "sha256").digest()
+        if key not in self._said:
+            try:
+                taken = self._process.call(_takes, self.tool.module, str(path))
+            except EndedError:
+                taken = False
+            self._said[key] = "" if taken else _refusal(path, self.tool.name)
+        return self._said[key]
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.close()
+
+
+def _takes(module: str, path: str) -> bool:
+    trt = importlib.import_module(module)
+    logger = trt.Logger(trt.Logger.ERROR)
+    # what it prints of a refusal is asked for again
+    sys.stderr.flush()
+    with Path(os.devnull).open("wb") as nothing:
+        os.dup2(nothing.fileno(), 2)
+    builder = trt.Builder(logger)
+    flag = getattr(trt.NetworkDefinitionCreationFlag, "EXPLICIT_BATCH", None)
+    network = builder.create_network(0 if flag is None else 1 << int(flag))
+    return bool(trt.OnnxParser(network, logger).parse_from_file(path))
+
+
+def _refusal(path: Path, name: str) -> str:
+    """What the parser says when it is asked with all that `onnxfix` asks with; empty where it takes the model after all."""
+    answer = engines.parse(path, name, TIMEOUT)
+    if answer.verdict == "parsed":
+        return ""
+    errors = [f"{error.op_type}: {error.message}" for error in answer.errors]
+    return next(iter([*errors, *answer.messages]), str(answer.verdict))
 
 
 def kind_of(reason: str) -> str:
@@ -166,6 +255,24 @@ def kind_of(reason: str) -> str:
     text = re.sub(r"'[^']*'|\"[^\"]*\"", "…", reason)
     text = re.sub(r"\[[^\]]*\]|\([^)]*\)", "…", text)
     return re.sub(r"(?<![A-Za-z0-9])\d[\w.+-]*", "N", text)
+
+
+def asked(results: Sequence[Result], most: int) -> list[str]:
+    """The lines about what the parser says: a target a row, then each refusal in its words, with the first model."""
+    lines = ["| target | repaired | parsed | not parsed | nor the original |", "|---|---:|---:|---:|---:|"]
+    found: dict[str, list[tuple[str, Parsed]]] = {}
+    for target in dict.fromkeys(result.target for result in results):
+        those = [(r.row.name, r.parsed) for r in results if r.target == target and r.parsed is not None]
+        refused = [(name, parsed) for name, parsed in those if parsed.words]
+        both = sum(bool(parsed.original) for _, parsed in refused)
+        lines.append(f"| {target} | {len(those)} | {len(those) - len(refused)} | {len(refused)} | {both} |")
+        for name, parsed in refused:
+            found.setdefault(kind_of(parsed.words), []).append((f"{name} for {target}", parsed))
+    for words, models in sorted(found.items(), key=lambda item: -len(item[1]))[:most]:
+        name, parsed = models[0]
+        before = f"; the original: {parsed.original[:120]}" if parsed.original else "; it takes the original"
+        lines.append(f"  {len(models):5}  {words[:200]}  e.g. {name}{before}")
+    return lines
 
 
 def summary(results: Sequence[Result], most: int = 25) -> list[str]:
@@ -213,6 +320,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--samples", type=int, default=4, help="inputs that each proof tries (4)")
     parser.add_argument("--jobs", type=int, default=1, help="processes (1)")
     parser.add_argument("--reasons", type=int, default=25, help="how many reasons to list for each target (25)")
+    parser.add_argument("--ask-parser", action="store_true", help="ask the parser that is installed here for each result")
     parser.add_argument("--rows", type=Path, default=None, help="file for one line of JSON a model and target")
     given = parser.parse_args(arguments)
     feeds = feeds_of(given.folder)
@@ -230,11 +338,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
         allow=levels[-1] if levels else "equivalent", consent=frozenset(given.allow) - set(levels), samples=given.samples
     )
     targets = [target.id for word in given.target or ["trt5.1"] for target in find_targets(word)]
-    tasks = [(path, theme, target, options, feeds.get(f"{theme}/{path.name}", [])) for path, theme in found for target in targets]
     results: list[Result] = []
-    # a fresh process now and then gives back what the runtime keeps
-    with multiprocessing.get_context("spawn").Pool(given.jobs, maxtasksperchild=200) as pool:
-        for result in pool.imap(_work, tasks):
+    with tempfile.TemporaryDirectory() as kept, contextlib.ExitStack() as stack:
+        asks = None
+        if given.ask_parser:
+            try:
+                asks = stack.enter_context(contextlib.closing(Parser()))
+            except MissingToolError as error:
+                print(f"error: {error}", file=sys.stderr)
+                return error.exit_code
+        tasks = [
+            (path, theme, target, options, feeds.get(f"{theme}/{path.name}", []), Path(kept) / f"{target}.{theme}.{path.name}")
+            for path, theme in found
+            for target in targets
+        ]
+        # a fresh process now and then gives back what the runtime keeps
+        pool = stack.enter_context(multiprocessing.get_context("spawn").Pool(given.jobs, maxtasksperchild=200))
+        for result, (path, *_, made) in zip(pool.imap(_work, tasks), tasks, strict=True):
+            if asks is not None and made.exists():
+                words = asks.words(made)
+                result = dataclasses.replace(result, parsed=Parsed(words, asks.words(path) if words else ""))
+            made.unlink(missing_ok=True)
             results.append(result)
             if given.rows is not None:
                 with given.rows.open("a") as file:
@@ -242,6 +366,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if sys.stderr.isatty():
                 print(f"\r{len(results)} of {len(tasks)}", end="", file=sys.stderr)
     print("\n".join(summary(results, given.reasons)))
+    if asks is not None:
+        print(
+            "\n"
+            + "\n".join([f"What the parser of {asks.tool.title} {asks.tool.version()} says:", "", *asked(results, given.reasons)])
+        )
     slowest = max(results, key=lambda result: result.row.seconds)
     print(
         f"\n{len(results)} repairs, {sum(r.row.seconds for r in results):.0f} s; the slowest {slowest.row.seconds:.0f} s "

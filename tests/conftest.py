@@ -19,6 +19,15 @@ _OFFLINE = re.compile(
 _MEASURED = "measured"
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--examples",
+        type=int,
+        metavar="N",
+        help="how many new models each promise of a rewrite is tried on, in place of a few known",
+    )
+
+
 @pytest.fixture
 def measured(record_property: Callable[[str, object], None]) -> Callable[[str], None]:
     """Note a figure; it is printed at the end of the run, whether the test passes or not."""

@@ -17,6 +17,11 @@ _LOWEST, _HIGHEST = -(2**31), 2**31 - 1
 
 # Inputs in which a number beyond 32 bits means "as far as it goes", and still does when it is cut.
 _BOUNDS = {"Slice": (1, 2, 4), "Clip": (1, 2), "Loop": (0,), "NonMaxSuppression": (2,)}
+# Operators that move integers on their way there, and the inputs that they move.
+_MOVES: dict[str, tuple[int, ...] | None] = {
+    **dict.fromkeys(("Flatten", "Gather", "Identity", "Reshape", "Slice", "Squeeze", "Unsqueeze"), (0,)),
+    "Concat": None,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +63,12 @@ def unsorted_names(scope: Scope) -> Unsorted | None:
     return None
 
 
-def wide_integer(node: Node, facts: ScopeFacts) -> tuple[int, str, int] | None:
-    """Slot, label and value of a stored INT64 input beyond 32 bits; None where there is none, or where it bounds something."""
+def wide_integer(node: Node, facts: ScopeFacts, *, cut: bool) -> tuple[int, str, int] | None:
+    """Slot, label and value of a stored INT64 input beyond 32 bits; None where there is none, or where it bounds something.
+
+    Where the parser cuts such numbers, `cut`, also those are left out that only move on to where they bound something, and the
+    upper bounds of Min and lower ones of Max, which no integer of 32 bits passes.
+    """
     for slot, name in enumerate(node.inputs):
         if not name or slot in _BOUNDS.get(node.op_type, ()) or facts.dtype(name) != onnx.TensorProto.INT64:
             continue
@@ -68,7 +77,30 @@ def wide_integer(node: Node, facts: ScopeFacts) -> tuple[int, str, int] | None:
         array = facts.constant(name)
         if array is None or array.size == 0:
             continue
-        for value in (int(array.min()), int(array.max())):
+        low, high = int(array.min()), int(array.max())
+        if cut and _bounds_only(node, slot, low, high):
+            continue
+        for value in (low, high):
             if not _LOWEST <= value <= _HIGHEST:
                 return slot, input_label(node, slot), value
     return None
+
+
+def _bounds_only(node: Node, slot: int, low: int, high: int) -> bool:
+    if slot in _BOUNDS.get(node.op_type, ()):
+        return True
+    if node.op_type in ("Min", "Max"):
+        return low >= _LOWEST if node.op_type == "Min" else high <= _HIGHEST
+    slots = _MOVES.get(node.op_type, ())
+    if node.domain or (slots is not None and slot not in slots):
+        return False
+    for name in filter(None, node.outputs):
+        # a reader within a subgraph is listed itself, besides the node around it, whose place is -1
+        readers = [(reader, place) for reader, place in node.scope.consumers.get(name, ()) if place >= 0]
+        if (
+            name in node.scope.outputs
+            or not readers
+            or not all(_bounds_only(reader, place, low, high) for reader, place in readers)
+        ):
+            return False
+    return True

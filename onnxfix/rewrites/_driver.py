@@ -20,6 +20,7 @@ from onnxfix.rewrites._passes import Edit, Request
 from onnxfix.rewrites._region import Change, Decline, Names, Region
 from onnxfix.rewrites.catalogue import REWRITES, Applicability, Phase, RewriteInfo
 from onnxfix.rewrites.list_initializers import list_initializers
+from onnxfix.rewrites.lowering._general import foreign_attribute
 from onnxfix.rewrites.opset_move import Moved, form_of, move, way_of
 from onnxfix.rewrites.options import LEVELS
 from onnxfix.rewrites.raising import raise_node
@@ -247,6 +248,9 @@ class Driver:
         if _root(node.scope).function is not None:
             return _declined(finding, info.name, "the node is in a model-local function")
         region = _region(node, facts, names)
+        foreign = None if info.applicability is Applicability.CONSENT else foreign_attribute(region)
+        if foreign is not None:
+            return _declined(finding, info.name, foreign.reason)
         rewrite = importlib.import_module(f"onnxfix.rewrites.{info.name}").rewrite
         target = next(target for target in self.targets if target.id == finding.target)
         answer = rewrite(region, facts.of(node.scope), target)

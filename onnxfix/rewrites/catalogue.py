@@ -105,6 +105,17 @@ _ALL = (
     _info("inline_if", "the branch that the If always takes, in its place", EXACT, NORMALISE, "If"),
     _info("if_to_where", "both branches, and Where between their outputs", EXACT, OPERATORS, "If"),
     _info("unroll_loop", "the body of the Loop, once for every round", EXACT, NORMALISE, "Loop"),
+    _info(
+        "loop_to_where", "every round that there can be, and Where between its results and what was there", EXACT, OPERATORS, "Loop"
+    ),
+    _info(
+        "compare_within_int32",
+        "compare with the bounds of 32 bits",
+        EQUIVALENT,
+        NORMALISE,
+        "Equal Greater GreaterOrEqual Less LessOrEqual",
+    ),
+    _info("reshape_keep_batch", "without changing the batch and back", EXACT, NORMALISE, "Reshape"),
     _info("unroll_scan", "the body of the Scan, once for every element", EXACT, NORMALISE, "Scan"),
     _info("eye_like_to_constant", "store the matrix", EXACT, NORMALISE, "EyeLike"),
     _info("constant_output_to_identity", "the constant behind an Identity", EXACT, NORMALISE, over_model=True),
@@ -211,7 +222,7 @@ _ALL = (
     _info("expand_to_mul", "Mul by ones", EXACT, OPERATORS, "Expand"),
     _info("tile_to_concat", "Concat of copies for every axis", EXACT, OPERATORS, "Tile"),
     _info("softmax_to_flat", "Reshape, the same over one axis, Reshape", EQUIVALENT, OPERATORS, "Hardmax LogSoftmax Softmax"),
-    _info("hardmax_to_gather", "rows of an identity matrix, gathered by ArgMax", EXACT, OPERATORS, "Hardmax"),
+    _info("hardmax_to_gather", "rows of an identity matrix, gathered by ArgMax", EQUIVALENT, OPERATORS, "Hardmax"),
     _info("argmax_to_first", "that of the first over reversed data", EXACT, OPERATORS, "ArgMax ArgMin"),
     _info("pow_exponent_to_float", "the exponent in the type of the base", EQUIVALENT, OPERATORS, "Pow"),
     _info("clip_to_max_min", "Min and Max", EQUIVALENT, OPERATORS, "Clip"),

@@ -47,6 +47,8 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Decline | None
         for axis in range(axes):
             span = dilations[axis] * (weights.shape[axis + 2] - 1) + 1
             total = strides[axis] * (sizes[axis] - 1) + more[axis] + span - goal[axis]
+            if total < 0 and automatic != "NOTSET":
+                return Decline("the steps are larger than the kernel, and onnxruntime gives fewer elements than ONNX says")
             half = total // 2
             pads[axis], pads[axis + axes] = (half, total - half) if automatic == "SAME_UPPER" else (total - half, half)
     for axis in range(axes):

@@ -29,6 +29,8 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Decline | None
     if isinstance(kind, Decline):
         return kind
     names = region.proto.input
+    if facts.is_constant(names[1]):
+        return Decline("its weights are a constant", plain=True)
     weights = facts.static_shape(names[1])
     rank = facts.rank(names[0])
     if rank != 4 or weights is None:

@@ -1,7 +1,7 @@
 """Hardmax as rows of an identity matrix, gathered by ArgMax.
 
-The first of equal maxima is the one in both. Guard: the axis is static; below opset 13 it is the last, or the only one behind the
-batch. The same bits over 5 cases.
+The first of equal maxima is the one in both; among NaN there is no maximum, and runtimes differ. Guard: the axis is static; below
+opset 13 it is the last, or the only one behind the batch. The same bits over 5 cases.
 """
 
 from __future__ import annotations

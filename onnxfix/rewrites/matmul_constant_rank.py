@@ -47,6 +47,8 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Decline | None
     if len(dims) > rank - 1:
         return Decline(f"the constant has {len(dims)} axes that are not 1 beside a tensor of rank {rank}")
     dims = [1] * (rank - 1 - len(dims)) + dims
+    if dims == list(value.shape):
+        return Decline("the constant has that rank", plain=True)
     inputs[slot] = region.constant("factor", value.reshape(dims))
     region.replace(region.layer("MatMul", "product", inputs))
     return None

@@ -152,8 +152,9 @@ class Way:
 def form_of(region: Region, low: int) -> Decline | None:
     """Edit the region's node into its form in opset `low`, or into other nodes of its own opset; untouched where it stays."""
     op = region.proto.op_type
-    if _general.is_same(op, region.opset, low):
-        return None
+    foreign = _general.foreign_attribute(region)
+    if foreign is not None or _general.is_same(op, region.opset, low):
+        return foreign
     return LOWERINGS.get(op, _general.lower)(region, low)
 
 
@@ -168,6 +169,9 @@ def way_of(region: Callable[[], Region], low: int, target: Target, allow: Applic
     """
     first = region()
     op = first.proto.op_type
+    foreign = _general.foreign_attribute(first)
+    if foreign is not None:
+        return foreign
     declined = form_of(first, low)
     if declined is None:
         promise = Applicability.EXACT if first.exact else Applicability.EQUIVALENT

@@ -26,6 +26,8 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Decline | None
     shape = facts.shape(region.proto.input[0])
     if sizes is None or shape is None or isinstance(shape[1], Poly):
         return Decline("the sizes or the channels are computed at run time")
+    if tuple(shape[:2]) == tuple(sizes[:2]):
+        return Decline("it keeps them", plain=True)
     if not isinstance(shape[0], Poly):
         region.set_input(3, "sizes", np.array([int(shape[0]), int(shape[1]), *(int(item) for item in sizes[2:])], np.int64))
         return None

@@ -22,6 +22,8 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Decline | None
     if rank is None:
         return Decline("the rank of the data is unknown")
     attrs = region.node.attrs
+    if not attrs:
+        return Decline("it gives the whole shape", plain=True)
     start, end = attrs.get("start", 0), attrs.get("end", rank)
     start, end = (max(0, min(rank, bound + rank if bound < 0 else bound)) for bound in (start, end))
     whole = region.layer("Shape", "whole", region.node.inputs)

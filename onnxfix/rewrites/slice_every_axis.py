@@ -47,5 +47,7 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Decline | None
         if axis == 0:
             return Decline("it cuts the batch")
         begins[axis - 1], stops[axis - 1], _ = slice(start, end).indices(sizes[axis - 1])
+    if (axes, starts, ends) == (list(range(1, rank)), begins, stops):
+        return Decline("it names every axis already", plain=True)
     region.replace(slice_(region, "cut", region.node.inputs[0], range(1, rank), begins, stops))
     return None

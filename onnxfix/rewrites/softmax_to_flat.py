@@ -26,6 +26,8 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Decline | None
     if shape is None:
         return Decline("the rank of the data is unknown")
     axis = int(region.node.attrs.get("axis", 1)) % max(len(shape), 1)
+    if len(shape) == 2 and axis == 1:
+        return Decline("it takes one axis", plain=True)
     if axis != 1:
         return Decline(f"axis {axis} is not the first behind the batch")
     if sum(isinstance(dim, Poly) for dim in shape[1:]) > 1:

@@ -336,7 +336,7 @@ class _Linter:
             )
 
     def _wide_integers(self, node: Node, facts: ScopeFacts) -> Iterator[Finding]:
-        found = wide_integer(node, facts)
+        found = wide_integer(node, facts, cut=self.target.int64 == "clamped")
         if found is None:
             return
         slot, label, value = found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from copy import copy
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -169,7 +170,8 @@ class _Session:
         self._run_options.log_severity_level = 4
 
     def run(self, feeds: Mapping[str, Array]) -> dict[str, Any]:
-        known = {name: value for name, value in feeds.items() if name in self._inputs}
+        # copies: BatchNormalization in training writes the new statistics over those that it is given
+        known = {name: copy(value) for name, value in feeds.items() if name in self._inputs}
         try:
             values = self._session.run(self._outputs, known, self._run_options)
         except Exception as error:  # as above

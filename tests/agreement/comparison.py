@@ -173,6 +173,12 @@ def compared(collection: str) -> list[str]:
     return sorted({row.model for rows in compare(collection).values() for row in rows})
 
 
+def taken(rows: Sequence[Row]) -> float:
+    """Of the models that lint calls likely, the share that the parser takes; 1 where there are none."""
+    likely = [row for row in rows if row.verdict is Verdict.LIKELY]
+    return 1.0 - sum(row.missed for row in likely) / max(len(likely), 1)
+
+
 def table(collection: str) -> list[str]:
     """The confusion matrix of one set as a table of the page."""
     lines = [
@@ -190,10 +196,19 @@ def table(collection: str) -> list[str]:
     return lines
 
 
+def clean(collection: str) -> list[str]:
+    """How much the word *likely* is worth for the forms that a repair produces, as lines of the page."""
+    shares = [f"{target} {taken(rows):.2%}" for target, rows in compare(collection).items()]
+    lines = [", ".join(shares[begin : begin + 7]) for begin in range(0, len(shares), 7)]
+    return ["Of those that lint calls *likely* the parser takes:", ",\n".join(lines) + ".", ""]
+
+
 def section(collection: str) -> str:
     """The part of the page about one set."""
     title = CORPUS_TITLE if collection == CORPUS else SETS[collection]
-    return "\n".join([f"## {collection}: {title}", "", *table(collection), ""])
+    return "\n".join(
+        [f"## {collection}: {title}", "", *table(collection), "", *(clean(collection) if collection == "lowered" else [])]
+    )
 
 
 def written_section(collection: str) -> str:

@@ -134,7 +134,7 @@ def run(model: onnx.ModelProto, feeds: Mapping[str, np.ndarray]) -> Arrays:
     options.intra_op_num_threads = 1
     session = ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
     names = [value.name for value in session.get_outputs()]
-    return dict(zip(names, session.run(names, dict(feeds)), strict=True))
+    return dict(zip(names, session.run(names, {name: np.array(value) for name, value in feeds.items()}), strict=True))
 
 
 def noise(shape: Sequence[int], dtype: Any = np.float32, seed: int = 0) -> np.ndarray:

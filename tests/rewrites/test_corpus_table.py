@@ -69,3 +69,41 @@ def test_another_value_or_shape_differs(tmp_path: Path) -> None:
 def test_reasons_are_counted_without_names_and_numbers() -> None:
     assert table_module.kind_of("OFX101 Loop: input 'x.3' has 12 axes") == table_module.kind_of("OFX101 Loop: input 'y' has 4 axes")
     assert table_module.kind_of("OFX101 Loop: no rewrite") != table_module.kind_of("OFX102 Loop: no rewrite")
+
+
+def test_what_the_parser_says_is_counted_beside_what_it_says_of_the_original() -> None:
+    def result(name: str, parsed: object) -> object:
+        return table_module.Result("trt5.1", "trouble", table_module.Row(name, "repaired"), parsed=parsed)
+
+    said = [
+        result("a", table_module.Parsed("")),
+        result("b", table_module.Parsed("Loop: input 'x' is 3", "Loop: no")),
+        result("c", table_module.Parsed("Loop: input 'y' is 4")),
+        result("d", None),
+    ]
+    lines = table_module.asked(said, 5)
+    assert lines[2:] == [
+        "| trt5.1 | 3 | 1 | 2 | 1 |",
+        "      2  Loop: input … is N  e.g. b for trt5.1; the original: Loop: no",
+    ]
+
+
+def test_the_installed_parser_is_asked_for_each_result(corpus: Path) -> None:
+    pytest.importorskip("tensorrt_rtx")
+    done = table(corpus, "-t", "trt5.1", "--ask-parser")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "| trt5.1 | 1 | 1 | 0 | 0 |" in done.stdout
+
+
+def test_what_the_parser_refuses_comes_with_its_words(tmp_path: Path) -> None:
+    pytest.importorskip("tensorrt_rtx")
+    save(tmp_path / "good.onnx", REFUSED)
+    save(
+        tmp_path / "bad.onnx", REFUSED.replace("Relu", "Det").replace("float[2,3]", "float[3,3]").replace("float[3,3] y", "float y")
+    )
+    parser = table_module.Parser()
+    try:
+        assert parser.words(tmp_path / "good.onnx") == ""
+        assert "Det" in parser.words(tmp_path / "bad.onnx")
+    finally:
+        parser.close()

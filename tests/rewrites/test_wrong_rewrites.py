@@ -11,7 +11,7 @@ from onnxfix.rewrites import aten_adaptive_pool, instance_norm_to_mean, prelu_to
 from onnxfix.rewrites.lowering import resize as lowering
 from onnxfix.verify.prove import prove
 
-from .harness import applied, noise, one_node, parse, repair, rewrite, run, same_bits
+from .harness import applied, lower, noise, one_node, parse, repair, rewrite, run, same_bits
 from .resizes import resize
 from .test_aten_adaptive_pool import pool
 from .test_instance_norm_to_mean import instance_norm
@@ -204,3 +204,23 @@ def test_a_wrong_epsilon_shows_where_the_variance_is_small(epsilon: float) -> No
     small = {"x": noise((1, 3, 8, 8)) * np.float32(1e-2)}
     assert not prove(before, after, inputs=small, regions=True).passed
     assert prove(before, after, regions=True).passed == (epsilon < 5e-5)  # ordinary inputs tell a factor of ten, not one tenth
+
+
+@pytest.mark.parametrize(
+    ("op", "outputs", "attributes"),
+    [
+        ("TopK", ["y", "i"], {"k": 2}),
+        ("Slice", ["y"], {"starts": [1], "ends": [3], "axes": [0]}),
+        ("Squeeze", ["y"], {"axes": [1]}),
+        ("Clip", ["y"], {"min": -0.5}),
+    ],
+)
+def test_a_node_in_the_form_of_an_older_opset_is_rewritten_by_consent_alone(
+    op: str, outputs: list[str], attributes: dict[str, Any]
+) -> None:
+    """What it says is a guess: the opset move does not read it as if it had inputs, which it has not."""
+    model = one_node(op, ["x"], {"x": (4, 1)}, opset=13, outputs=outputs, **attributes)
+    assert f"{op} has no attribute {min(attributes)} in opset 13" in str(lower(model, 9))
+    report, _ = repair(model, "trt5.1")
+    assert report.status in ("clean", "declined")  # 5.1 itself reads some of them as they are
+    assert not applied(report)

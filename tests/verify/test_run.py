@@ -104,6 +104,22 @@ def test_a_session_that_fails_prints_nothing(capfd, monkeypatch):
     assert capfd.readouterr() == ("", "")
 
 
+def test_what_is_given_stays_as_it_is():
+    """BatchNormalization in training writes the new statistics over the ones that onnxruntime is given."""
+    model = parse(
+        """<ir_version: 8, opset_import: ["" : 15]>
+        g (float[2,3] x, float[3] s, float[3] b, float[3] m, float[3] v) => (float[2,3] y, float[3] n, float[3] w)
+        { y, n, w = BatchNormalization <training_mode = 1> (x, s, b, m, v) }"""
+    )
+    feeds = {name: np.full(3, number, np.float32) for number, name in enumerate("sbmv", 1)}
+    feeds["x"] = np.arange(6, dtype=np.float32).reshape(2, 3)
+    before = {name: array.copy() for name, array in feeds.items()}
+    first, second = Runner(model).run(feeds), Runner(model).run(feeds)
+    for name, array in before.items():
+        np.testing.assert_array_equal(feeds[name], array)
+    np.testing.assert_array_equal(first["w"], second["w"])
+
+
 @pytest.mark.parametrize("kind", [np.float32, np.float16, np.float64, ml_dtypes.bfloat16])
 def test_large_weights_give_what_they_give_inside_the_model(kind, tmp_path):
     size = 4200

@@ -74,8 +74,12 @@ def _function(region: Region) -> onnx.FunctionProto | Decline:
     proto, facts = region.proto, region.facts
     schema: Any = schema_at(proto.op_type, region.opset)
     function = onnx.FunctionProto()
+    # a body is written once for each opset in which its operators have another form; onnx gives the newest by default
+    version = max((item for item in schema.all_function_opset_versions if item <= region.opset), default=0)
+    if not version:
+        return Decline(f"there is no function body in opset {region.opset}")
     if schema.has_function:
-        function.ParseFromString(schema.function_body.SerializeToString())
+        function.ParseFromString(schema.get_function_with_opset_version(version))
     else:
         types = []
         for name in proto.input:
@@ -88,7 +92,9 @@ def _function(region: Region) -> onnx.FunctionProto | Decline:
                 kind = onnx.helper.make_tensor_type_proto(facts.dtype(name), dims)
             types.append(kind.SerializeToString())
         try:
-            function.ParseFromString(schema.get_context_dependent_function(proto.SerializeToString(), types))
+            function.ParseFromString(
+                schema.get_context_dependent_function_with_opset_version(version, proto.SerializeToString(), types)
+            )
         except Exception as error:  # from C++
             return Decline(f"there is no function body for it: {(str(error).splitlines() or [''])[0]}")
     if not function.node:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import onnx
 
-from onnxfix.model.opsets import schema_at
+from onnxfix.model.opsets import schema_at, schema_of
 from onnxfix.rewrites._region import Decline
 from onnxfix.rewrites.lowering import _types
 
@@ -32,6 +32,16 @@ CHANGED_MEANING: dict[str, tuple[int, ...]] = {
 }
 
 
+def foreign_attribute(region: Region) -> Decline | None:
+    """The region's node has an attribute that its operator has not, such as one of an older form: what it means is a guess."""
+    proto = region.proto
+    schema = None if proto.domain else schema_of(proto.op_type, region.opset)
+    if schema is None:
+        return None
+    extra = next((item.name for item in proto.attribute if item.name not in schema.attributes), None)
+    return None if extra is None else Decline(f"{proto.op_type} has no attribute {extra} in opset {region.opset}")
+
+
 def is_same(op: str, high: int, low: int) -> bool:
     """True where nothing about the operator changed between the two opsets."""
     new, old = schema_at(op, high), schema_at(op, low)
@@ -45,7 +55,8 @@ def means_the_same(node: onnx.NodeProto, low: int, high: int) -> bool:
     old, new = schema_at(node.op_type, low), schema_at(node.op_type, high)
     if old is None or new is None:
         return False
-    legal = all(attribute.name in new.attributes for attribute in node.attribute) and len(node.input) >= new.min_input
+    legal = all(attribute.name in new.attributes for attribute in node.attribute)
+    legal = legal and new.min_input <= len(node.input) <= new.max_input and len(node.output) <= new.max_output
     # Reshape of opset 14 means something else only where it says allowzero, which no older node does
     changed = () if node.op_type == "Reshape" else CHANGED_MEANING.get(node.op_type, ())
     return legal and not any(old.since_version < version <= new.since_version for version in changed)

@@ -53,6 +53,7 @@ def _as_largest(region: Region, *, largest: bool) -> Decline | None:
     if dtype not in _FLOATS:
         data = _layers.cast(region, "wide", data, onnx.TensorProto.DOUBLE)
     if not largest:
+        region.exact = dtype not in _FLOATS  # where NaN comes in the order is left open by ONNX
         data = region.layer("Neg", "negated", [data])
     axis = _general.attribute(region, "axis", -1)
     values, indices = region.layers("TopK", ["top", "indices"], [data, k], axis=axis)
