@@ -53,11 +53,10 @@ def reshape(region: Region, role: str, data: gs.Tensor, shape: Sequence[int]) ->
 def slice_(
     region: Region, role: str, data: gs.Tensor, axes: Sequence[int], starts: Sequence[int], ends: Sequence[int]
 ) -> gs.Variable:
-    """Slice with step 1, which is an input of its own: the importer of 6.0 looks all five up."""
+    """Slice with step 1."""
     if region.opset < 10:
         return region.layer("Slice", role, [data], axes=list(axes), starts=list(starts), ends=list(ends))
-    given = (("starts", starts), ("ends", ends), ("axes", axes), ("steps", [1] * len(axes)))
-    bounds = [_integers(region, f"{role}_{what}", values) for what, values in given]
+    bounds = [_integers(region, f"{role}_{what}", values) for what, values in (("starts", starts), ("ends", ends), ("axes", axes))]
     return region.layer("Slice", role, [data, *bounds])
 
 
