@@ -4,8 +4,8 @@
 
 FOLDER holds `manifest.json` and the models that it names, or FOLDER is the script that writes them. A case counts as repaired where
 each release listed as failing takes the result by its own lint, the proof says that both compute the same, and the repair had
-something to do. A release that the manifest does not name exactly (`10.x`) stands for its newest. Exit code 0, whatever the table
-says; 2 where there is no manifest.
+something to do. Where a release takes static sizes only, those that the case says are in use are given. A release that the
+manifest does not name exactly (`10.x`) stands for its newest. Exit code 0, whatever the table says; 2 where there is no manifest.
 """
 
 from __future__ import annotations
@@ -27,7 +27,11 @@ from onnxfix.rules.rule import all_rules
 from onnxfix.targets import find_target
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+
+    import onnx
+
+    from onnxfix.targets import Target
 
 # Verdicts of the manifest that say that something is wrong with the model on that release.
 FAILING = ("reject", "build_reject", "misrun")
@@ -46,12 +50,26 @@ def target_id(word: str) -> str:
     return word.replace(".x", "")
 
 
-def outcome_of(path: Path, target: str, samples: int) -> tuple[str, str]:
-    """What a repair makes of one case for one release: an outcome, and why where it is not `repaired`."""
+def sizes_in_use(model: onnx.ModelProto, target: Target, sizes: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
+    """Shapes of inputs with dynamic dimensions beside the batch, where the release takes none and the case has sizes for them."""
+    shapes = {}
+    for value in model.graph.input if not target.dynamic_inputs else ():
+        dims = value.type.tensor_type.shape.dim
+        if any(dim.dim_param in sizes for dim in dims[1:]):
+            shapes[value.name] = tuple(sizes.get(dim.dim_param, dim.dim_value or 1) for dim in dims)
+    return shapes
+
+
+def outcome_of(path: Path, target: str, samples: int, sizes: Mapping[str, int]) -> tuple[str, str]:
+    """What a repair makes of one case for one release: an outcome, and why where it is not `repaired`.
+
+    `sizes` are those that dynamic dimensions have in the case.
+    """
     chosen = find_target(target_id(target))
     try:
         loaded = load_model(path)
-        report, data = repair_model(loaded, [chosen], RepairOptions(samples=samples, consent=CONSENT))
+        shapes = sizes_in_use(loaded.proto, chosen, sizes)
+        report, data = repair_model(loaded, [chosen], RepairOptions(samples=samples, consent=CONSENT, shapes=shapes))
     except OnnxfixError as error:
         return "unreadable", str(error)
     if report.status == "clean":
@@ -71,7 +89,8 @@ def rows_of(folder: Path, kind: str, samples: int, only: str = "") -> list[tuple
     for case in json.loads((folder / "manifest.json").read_text()):
         if case["fix"]["kind"] == kind and only in case["id"] and failing_targets(case):
             path = folder / case["file"]
-            rows.append((case["id"], {target: outcome_of(path, target, samples) for target in failing_targets(case)}))
+            sizes = case["feeds"].get("dims", {})
+            rows.append((case["id"], {target: outcome_of(path, target, samples, sizes) for target in failing_targets(case)}))
     return rows
 
 

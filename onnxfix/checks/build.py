@@ -67,6 +67,24 @@ def inside_branch(context: Context) -> Problem | None:
     return None
 
 
+@check("build.static_reflection")
+def static_reflection(context: Context) -> Problem | None:
+    """No dimension of data that is reflected is dynamic."""
+    shape = context.facts.shape(context.node.input(0))
+    if context.node.attr("mode", "constant") != "reflect" or not any(isinstance(dim, Poly) for dim in shape or ()):
+        return None
+    return Problem("of mode reflect with a dynamic dimension is reported to fail")
+
+
+@check("build.unsqueezed_gemm")
+def unsqueezed_gemm(context: Context) -> Problem | None:
+    """No axis is added behind what a Gemm gives."""
+    maker = context.node.scope.producers.get(context.node.input(0))
+    if maker is None or maker.op_type != "Gemm" or 2 not in context.node.attr("axes", ()):
+        return None
+    return Problem("of what a Gemm gives is reported to fail", (0,))
+
+
 @check("build.head_width")
 def head_width(context: Context) -> Problem | None:
     """A head of Attention has at most `maximum` elements."""

@@ -24,6 +24,14 @@ def only_first(context: Context) -> Problem | None:
     return Problem(f"does not give output {used[0]!r}, which is used") if used else None
 
 
+@check("outputs.trains")
+def trains(context: Context) -> Problem | None:
+    """Before opset 14 BatchNormalization with more than one output takes the statistics of the batch."""
+    if (context.node.opset or 0) >= 14 or len([name for name in context.node.outputs if name]) < 2:
+        return None
+    return Problem("has more than one output, which before opset 14 means statistics of the batch")
+
+
 @check("outputs.graph_output")
 def graph_output(context: Context) -> Problem | None:
     """Output 0 of element type `dtype` must be an output of the graph and feed no other node."""

@@ -114,6 +114,22 @@ def retyped(before: onnx.ModelProto, after: onnx.ModelProto) -> list[str]:
     return notes
 
 
+def rebatched(before: onnx.ModelProto, after: onnx.ModelProto) -> list[str]:
+    """The inputs and outputs that have one more axis, of size 1, before theirs in `after`, as clauses."""
+    notes = []
+    for what, first, second in (
+        ("input", before.graph.input, after.graph.input),
+        ("output", before.graph.output, after.graph.output),
+    ):
+        old = {value.name: [dim.dim_value for dim in value.type.tensor_type.shape.dim] for value in first}
+        for value in second:
+            dims = [dim.dim_value for dim in value.type.tensor_type.shape.dim]
+            if value.name in old and dims == [1, *old[value.name]]:
+                was, now = ("x".join(map(str, shape)) for shape in (old[value.name], dims))
+                notes.append(f"{what} {value.name} is {now} now, was {was}")
+    return notes
+
+
 def new_outputs(before: onnx.ModelProto, after: onnx.ModelProto) -> list[str]:
     """The outputs that only one of the models has, as clauses."""
     first, second = ({value.name: None for value in model.graph.output} for model in (before, after))

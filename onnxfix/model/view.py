@@ -126,6 +126,16 @@ class Scope:
         found = ((node.index, next((name for name in node.inputs if name and self.owner(name) is None), "")) for node in self.nodes)
         return {index: name for index, name in found if name}
 
+    @cached_property
+    def dead(self) -> frozenset[int]:
+        """The positions of the nodes from which no way leads to an output of this scope, nor into a subgraph."""
+        outputs, found = {*self.outputs}, set[int]()
+        for node in reversed(self.nodes):
+            readers = (reader for name in node.outputs if name for reader, _ in self.consumers.get(name, ()))
+            if outputs.isdisjoint(node.outputs) and all(reader.scope is self and reader.index in found for reader in readers):
+                found.add(node.index)
+        return frozenset(found)
+
     def stores(self, name: str) -> bool:
         """True where `name` is an initializer of this very scope, sparse or not."""
         return name in self.initializers or name in self.sparse_initializers

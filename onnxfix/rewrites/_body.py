@@ -50,14 +50,17 @@ class Unrolled:
         return self.node("Unsqueeze", role, [value], axes=[axis])
 
     def copy(self, graph: onnx.GraphProto, bound: Mapping[str, str], role: str = "") -> list[str]:
-        """Put a copy of the graph's nodes here, its inputs `bound` to values here; returns the names of its outputs here."""
+        """Put a copy of the nodes that the graph's outputs need here, its inputs `bound` to values here.
+
+        Returns the names of its outputs here.
+        """
         names = dict(bound)
         for tensor in graph.initializer:
             copied = onnx.TensorProto()
             copied.CopyFrom(tensor)
             copied.name = names[tensor.name] = self.region.free_name(f"{role}{tensor.name}")
             self.tensors.append(copied)
-        for index in topological_order(graph.node):
+        for index in _needed(graph):
             node = onnx.NodeProto()
             node.CopyFrom(graph.node[index])
             for position, name in enumerate(node.input):
@@ -100,6 +103,18 @@ class Unrolled:
             if proto.name and proto.output[0] in node.output:
                 node.name = proto.name
         return Change(self.region.scope, self.region.index, self.nodes, self.tensors)
+
+
+def _needed(graph: onnx.GraphProto) -> list[int]:
+    """The positions of the nodes that an output of the graph needs, in an order to run them."""
+    wanted, found = {value.name for value in graph.output}, []
+    for index in reversed(topological_order(graph.node)):
+        node = graph.node[index]
+        if not wanted.isdisjoint(node.output):
+            wanted.update((*node.input, *captured_names(node)))
+            wanted.discard("")
+            found.append(index)
+    return found[::-1]
 
 
 def _rename_captured(node: onnx.NodeProto, names: Mapping[str, str]) -> None:

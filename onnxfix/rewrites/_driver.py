@@ -52,6 +52,7 @@ class Proposal:
     opset: int = 0
     domain: str = ""
     moved: Moved | None = None
+    makes_way: bool = False  # the findings stay, on nodes that can be repaired then
 
     @property
     def places(self) -> set[tuple[str, int]]:
@@ -240,13 +241,13 @@ class Driver:
             return _declined(finding, info.name, "the model has been rewritten already")
         if weaker and not info.lossy:
             return too_weak
+        if node is not None and not info.over_model and _root(node.scope).function is not None:
+            return too_weak if weaker else self._propose_inlining(finding, node, facts, names)
         if info.whole_model:
             proposal = self._propose_pass(finding, info, node, facts, names, own=own)
             return too_weak if weaker and isinstance(proposal, Proposal) else proposal
         if node is None:
             return _declined(finding, info.name, "the finding is about no single node")
-        if _root(node.scope).function is not None:
-            return _declined(finding, info.name, "the node is in a model-local function")
         region = _region(node, facts, names)
         foreign = None if info.applicability is Applicability.CONSENT else foreign_attribute(region)
         if foreign is not None:
@@ -260,6 +261,27 @@ class Driver:
             return too_weak
         changes = answer if isinstance(answer, list) else [answer if answer is not None else region.change()]
         return Proposal(info, [finding], changes, domain=node.domain)
+
+    def _propose_inlining(self, finding: Finding, node: Node, facts: Facts, names: Names) -> Proposal | DeclinedFix:
+        """What a node in a model-local function needs first: its calls give way to the nodes, of which each is repaired then."""
+        info = REWRITES["inline_function"]
+        reason = self.quarantine.get((finding.key, info.name))
+        if reason is not None:
+            return _declined(finding, info.name, reason)
+        rewrite = importlib.import_module(f"onnxfix.rewrites.{info.name}").rewrite
+        target = next(target for target in self.targets if target.id == finding.target)
+        changes: list[Change] = []
+        for scope in facts.view.scopes:
+            for call in scope.nodes if _root(scope).function is None else ():
+                if call.called is None or not _reaches(call.called, _root(node.scope).path):
+                    continue
+                answer = rewrite(_region(call, facts, names), facts.of(scope), target)
+                if isinstance(answer, Decline):
+                    return _declined(finding, info.name, f"the node is in a model-local function, and {answer.reason}")
+                changes += answer
+        if not changes:
+            return _declined(finding, info.name, "the node is in a model-local function, no call of which is followed")
+        return Proposal(info, [finding], changes, makes_way=True)
 
     def _propose_pass(
         self, finding: Finding, info: RewriteInfo, node: Node | None, facts: Facts, names: Names, *, own: bool
@@ -339,8 +361,9 @@ class Driver:
                 if declined is not None:
                     return Refusal(declined.reason), None
         new_facts, findings, shadowed = self.lint(model)
-        fixed = [finding for proposal in batch for finding in proposal.findings]
-        retyped = any(proposal.info.name == "interface_type" for proposal in batch)
+        fixed = [finding for proposal in batch if not proposal.makes_way for finding in proposal.findings]
+        retyped = any(proposal.info.retypes for proposal in batch)
+        rebatched = any(proposal.info.rebatches for proposal in batch)
         new_outputs = any(proposal.info.new_outputs for proposal in batch)
         refusal = broken_gate(
             state.model,
@@ -353,6 +376,7 @@ class Driver:
             state.shadowed,
             retyped,
             new_outputs,
+            rebatched,
         )
         if refusal is None and batch[0].info.phase is Phase.EXPORTER_FAULTS:
             # what the file declares as its outputs tells whether the exporter meant it
@@ -445,6 +469,12 @@ def _root(scope: Scope) -> Scope:
 
 def _region(node: Node, facts: Facts, names: Names) -> Region:
     return Region(node.proto, node.scope.path, node.index, facts.of(node.scope), node.scope.opsets, names)
+
+
+def _reaches(called: Scope, path: str) -> bool:
+    """Whether a function's body is the one of that path, or calls it."""
+    inner = (each for named in called.subgraphs.values() for each in named.values())
+    return called.path == path or any(_reaches(each, path) for each in (*called.calls.values(), *inner))
 
 
 def _node_at(facts: Facts, change: Change) -> Node:

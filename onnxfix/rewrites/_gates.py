@@ -65,12 +65,15 @@ def _drop_declared_shapes(model: onnx.ModelProto) -> None:
             value.type.tensor_type.ClearField("shape")
 
 
-def interface(model: onnx.ModelProto, *, types: bool = True) -> tuple[list[bytes], list[bytes]]:
-    """The real inputs and the outputs, as bytes; without their element types where those may change."""
-    if not types:
+def interface(model: onnx.ModelProto, *, types: bool = True, shapes: bool = True) -> tuple[list[bytes], list[bytes]]:
+    """The real inputs and the outputs, as bytes; without their element types or shapes where those may change."""
+    if not (types and shapes):
         model = copy_model(model)
-        for value in (*model.graph.input, *model.graph.output):
+    for value in (*model.graph.input, *model.graph.output):
+        if not types:
             value.type.tensor_type.elem_type = 0
+        if not shapes:
+            value.type.tensor_type.ClearField("shape")
     stored = {tensor.name for tensor in model.graph.initializer}
     inputs = [value.SerializeToString(deterministic=True) for value in model.graph.input if value.name not in stored]
     return inputs, [value.SerializeToString(deterministic=True) for value in model.graph.output]
@@ -87,17 +90,20 @@ def broken_gate(
     shadowed: set[str],
     retyped: bool = False,
     new_outputs: bool = False,
+    rebatched: bool = False,
 ) -> Refusal | None:
     """Why `after` may not stand; None where every gate is passed.
 
     `findings` are those of `before`, `left` those of `after`, `fixed` those that the batch was to fix; `shadowed` outputs stood
     behind a refused node before, so that an error there comes to light and is not new; `retyped` says that consent was given to
-    other element types of inputs and outputs, `new_outputs` to other outputs.
+    other element types of inputs and outputs, `new_outputs` to other outputs, `rebatched` to a batch of 1 before their axes.
     """
     error = checker_error(after, level)
     if error is not None:
         return Refusal(f"the checker refuses the result: {error}")
-    (inputs, outputs), (own_inputs, own_outputs) = (interface(model, types=not retyped) for model in (before, after))
+    (inputs, outputs), (own_inputs, own_outputs) = (
+        interface(model, types=not retyped, shapes=not rebatched) for model in (before, after)
+    )
     if inputs != own_inputs or (outputs != own_outputs and not new_outputs):
         return Refusal("the model's inputs or outputs would change")
     if len(after.graph.node) > len(before.graph.node) * MAX_GROWTH + ROOM:

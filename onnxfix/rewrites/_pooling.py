@@ -90,4 +90,5 @@ def windows_of(region: Region, facts: ScopeFacts) -> Windows | Decline:
     counts = bool(attrs.get("count_include_pad", 0)) and any(pads) and not (rounds_up and automatic == "NOTSET")
     if any(extent < 1 for extent in (*sizes, *kernel)):
         return Decline("an axis is empty")
-    return Windows(tuple(sizes), kernel, strides, dilations, tuple(pads[:axes]), tuple(pads[axes:]), counts, rounds_up)
+    windows = Windows(tuple(sizes), kernel, strides, dilations, tuple(pads[:axes]), tuple(pads[axes:]), counts, rounds_up)
+    return windows if min(windows.outputs) > 0 else Decline("no window fits into the data")

@@ -153,7 +153,8 @@ def _run(driver: Driver, state: State, exact: bool, *, regions: bool = True) -> 
             atol=options.atol,
             exact=exact,
             regions=regions,
-            retyped=any(fix.rewrite == "interface_type" for fix in state.applied),
+            rebatched=any(REWRITES[fix.rewrite].rebatches for fix in state.applied),
+            retyped=any(REWRITES[fix.rewrite].retypes for fix in state.applied),
             progress=lambda done, total: driver.progress(f"proof: sample {done} of {total}"),
         )
     except CannotRunError as error:

@@ -1,6 +1,6 @@
 """ArgMax or ArgMin of the last of equal values, as that of the first over reversed data.
 
-Guard: the axis is static. The same bits over 4 cases.
+Guard: the axis is static. Of NaN runtimes take the first, or the last, as it comes. The same bits over 4 cases.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """BatchNormalization in training mode: statistics of the batch in ReduceMean, Sub, Mul, Sqrt and Div.
 
-The running statistics, where they are read, are input * momentum + batch * (1 - momentum). Source: BatchNormalization-15. Guard:
-opset 14 or later, the rank known, no half precision. Largest error over 2 cases: 8e-08 of the largest value.
+The running statistics, where they are read, are input * momentum + batch * (1 - momentum). Source: BatchNormalization-15, and -9,
+where more than one output means training. Guard: the rank known, no half precision; before opset 14 only the first output is read.
+Largest error over 2 cases: 8e-08 of the largest value.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from onnxfix.rewrites._forms import is_read, number
 from onnxfix.rewrites._layers import reduce, reshape
 from onnxfix.rewrites._normal import HALF, normal_kind
 from onnxfix.rewrites._region import Decline
+from onnxfix.rewrites.drop_unread_outputs import TRAINING_MODE
 
 if TYPE_CHECKING:
     import onnx_graphsurgeon as gs
@@ -29,8 +31,11 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Decline | None
     if isinstance(kind, Decline):
         return kind
     inputs, attrs = region.proto.input, region.node.attrs
-    if region.opset < 14 or not attrs.get("training_mode", 0):
+    old_form = region.opset < TRAINING_MODE
+    if not (len(region.proto.output) > 1 if old_form else attrs.get("training_mode", 0)):
         return Decline("it computes no statistics of the batch", plain=True)
+    if old_form and any(is_read(facts, name) for name in region.proto.output[1:]):
+        return Decline("before opset 14 ONNX does not say how it computes the statistics that are read")
     rank = facts.rank(inputs[0])
     if rank is None or rank < 2:
         return Decline("the rank of the data is unknown")

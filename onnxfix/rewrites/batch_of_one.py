@@ -19,6 +19,8 @@ from onnxfix.rewrites._lifted import FORMS, SHAPES, Lifted, works_on_batch
 from onnxfix.rewrites._region import Decline
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from onnxfix.model.facts import ScopeFacts
     from onnxfix.model.view import Node
     from onnxfix.rewrites._region import Change, Region
@@ -34,17 +36,21 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> list[Change] |
     start = facts.scope.nodes_by_index[region.index]
     if start.op_type in FORMS and not works_on_batch(facts, region.proto):
         return Decline("it leaves the batch axis alone", plain=True)
-    members = _members(facts, start)
-    if isinstance(members, Decline):
-        return members
-    made: dict[str, str] = {}
+    members = members_of(facts, start)
+    return members if isinstance(members, Decline) else lift(region, facts, members)
+
+
+def lift(region: Region, facts: ScopeFacts, members: dict[int, Node], through: Iterable[str] = ()) -> list[Change] | Decline:
+    """The changes that lift some nodes; `through` are inputs and outputs of the graph that have the axis themselves."""
+    made: dict[str, str] = {name: name for name in through}
     changes = []
     for node in facts.scope.nodes:
         if node.index not in members:
             continue
         beside = region.beside(node.proto, node.index)
         lifted = Lifted(beside, facts, made)
-        if node.op_type in SHAPES and not _is_read(facts, node.outputs[0], members, inside=True):
+        alone = node.outputs[0] not in made and not _is_read(facts, node.outputs[0], members, inside=True)
+        if node.op_type in SHAPES and alone:
             beside.replace(reshape(beside, "plain", lifted.source(0), facts.static_shape(node.outputs[0]) or ()))
             changes.append(beside.change())
             continue
@@ -52,12 +58,16 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> list[Change] |
         if isinstance(outputs, Decline):
             return outputs
         plain = [
-            reshape(beside, f"plain_{number}" if number else "plain", tensor, facts.static_shape(name) or ())
+            tensor
+            if name in made
+            else reshape(beside, f"plain_{number}" if number else "plain", tensor, facts.static_shape(name) or ())
             if name and _is_read(facts, name, members, inside=False)
             else None
             for number, (name, tensor) in enumerate(zip(node.outputs, outputs, strict=True))
         ]
-        made.update((name, tensor.name) for name, tensor in zip(node.outputs, outputs, strict=True) if name)
+        for name, tensor in zip(node.outputs, outputs, strict=True):
+            if name:
+                made.setdefault(name, tensor.name)
         if any(tensor is not None for tensor in plain):
             beside.replace(*plain)
         else:
@@ -66,8 +76,11 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> list[Change] |
     return changes
 
 
-def _members(facts: ScopeFacts, start: Node) -> dict[int, Node] | Decline:
-    """The nodes that have to be lifted together, by their places."""
+def members_of(facts: ScopeFacts, start: Node, through: dict[str, None] | None = None) -> dict[int, Node] | Decline:
+    """The nodes that have to be lifted together, by their places.
+
+    Inputs and outputs of the graph that do not begin with 1 go into `through`, where it is given; else they are in the way.
+    """
     members: dict[int, Node] = {}
     waiting = [start]
     while waiting:
@@ -86,13 +99,14 @@ def _members(facts: ScopeFacts, start: Node) -> dict[int, Node] | Decline:
                 return Decline(f"the shape of {name} is dynamic")
             if shape and shape[0] == 1:
                 continue
-            if made_here and name in facts.scope.outputs:
-                return Decline(f"output {name} of the graph does not begin with the batch of 1")
-            if not made_here and name not in facts.scope.producers:
-                return Decline(f"{name} does not begin with a batch of 1")
-            others = (
-                [consumer for consumer, _ in facts.scope.consumers.get(name, ())] if made_here else [facts.scope.producers[name]]
-            )
+            given = not made_here and name not in facts.scope.producers
+            if given or (made_here and name in facts.scope.outputs):
+                if through is None or not shape:
+                    what = name if given else f"output {name} of the graph"
+                    return Decline(f"{what} does not begin with {'a' if given else 'the'} batch of 1")
+                through[name] = None
+            readers = [consumer for consumer, _ in facts.scope.consumers.get(name, ())]
+            others = readers if made_here or given else [facts.scope.producers[name]]
             if any(other.scope is not facts.scope for other in others):
                 return Decline("a subgraph reads what is computed here")
             waiting.extend(others)

@@ -34,6 +34,7 @@ class RewriteInfo:
     """One rewrite; `ops` is empty where it starts from any operator.
 
     `lossy` ones give other numbers on purpose: the proof is of everything else, and the report shows by how much outputs differ.
+    `retypes`: inputs and outputs of the model may get other element types; `rebatches`: an axis of 1 before their own.
     One with `new_outputs` puts others in their place: the proof starts from the model that has them, and notes what is lost.
     """
 
@@ -44,7 +45,9 @@ class RewriteInfo:
     ops: frozenset[str] = frozenset()
     over_model: bool = False
     lossy: bool = False
+    retypes: bool = False
     new_outputs: bool = False
+    rebatches: bool = False
 
     @property
     def whole_model(self) -> bool:
@@ -65,9 +68,13 @@ def _info(
     *,
     over_model: bool = False,
     lossy: bool = False,
+    retypes: bool = False,
     new_outputs: bool = False,
+    rebatches: bool = False,
 ) -> RewriteInfo:
-    return RewriteInfo(name, title, applicability, phase, frozenset(ops.split()), over_model, lossy, new_outputs)
+    return RewriteInfo(
+        name, title, applicability, phase, frozenset(ops.split()), over_model, lossy, retypes, new_outputs, rebatches
+    )
 
 
 _ALL = (
@@ -119,7 +126,18 @@ _ALL = (
     _info("unroll_scan", "the body of the Scan, once for every element", EXACT, NORMALISE, "Scan"),
     _info("eye_like_to_constant", "store the matrix", EXACT, NORMALISE, "EyeLike"),
     _info("constant_output_to_identity", "the constant behind an Identity", EXACT, NORMALISE, over_model=True),
-    _info("interface_type", "declare it in an element type that the release has", CONSENT, NORMALISE, over_model=True),
+    _info(
+        "interface_type", "declare it in an element type that the release has", CONSENT, NORMALISE, over_model=True, retypes=True
+    ),
+    _info(
+        "integers_as_floats",
+        "integers that are only moved from inputs to outputs as floats",
+        CONSENT,
+        NORMALISE,
+        "Concat",
+        over_model=True,
+        retypes=True,
+    ),
     _info("double_to_float", "compute with FLOAT in place of DOUBLE", EQUIVALENT, NORMALISE, over_model=True),
     _info("cast_to_identity", "leave out a Cast to the type that the data has", EXACT, NORMALISE, "Cast"),
     _info(
@@ -130,6 +148,8 @@ _ALL = (
         "DepthToSpace Expand Flatten Gather Identity Reshape Slice SpaceToDepth Squeeze Tile Transpose Unsqueeze",
     ),
     _info("cast_chain", "leave out a Cast between others", EXACT, NORMALISE, "Cast"),
+    _info("drop_dead_nodes", "leave out what no output needs", EXACT, NORMALISE),
+    _info("drop_unread_initializer", "leave out an initializer that nothing reads", EXACT, NORMALISE, over_model=True),
     _info(
         "drop_empty_inputs",
         "cut the empty names at the end of the inputs",
@@ -223,7 +243,7 @@ _ALL = (
     _info("tile_to_concat", "Concat of copies for every axis", EXACT, OPERATORS, "Tile"),
     _info("softmax_to_flat", "Reshape, the same over one axis, Reshape", EQUIVALENT, OPERATORS, "Hardmax LogSoftmax Softmax"),
     _info("hardmax_to_gather", "rows of an identity matrix, gathered by ArgMax", EQUIVALENT, OPERATORS, "Hardmax"),
-    _info("argmax_to_first", "that of the first over reversed data", EXACT, OPERATORS, "ArgMax ArgMin"),
+    _info("argmax_to_first", "that of the first over reversed data", EQUIVALENT, OPERATORS, "ArgMax ArgMin"),
     _info("pow_exponent_to_float", "the exponent in the type of the base", EQUIVALENT, OPERATORS, "Pow"),
     _info("clip_to_max_min", "Min and Max", EQUIVALENT, OPERATORS, "Clip"),
     _info("flatten_to_reshape", "Reshape", EXACT, OPERATORS, "Flatten"),
@@ -326,7 +346,13 @@ _ALL = (
         OPERATORS,
         "Scatter ScatterElements ScatterND",
     ),
-    _info("reverse_sequence_to_gather", "Gather with constant indices", EXACT, OPERATORS, "ReverseSequence"),
+    _info(
+        "reverse_sequence_to_gather",
+        "Gather, of constant places where the lengths are constant",
+        EXACT,
+        OPERATORS,
+        "ReverseSequence",
+    ),
     _info("compress_to_gather", "Gather of the places that the condition keeps", EXACT, OPERATORS, "Compress"),
     _info("one_hot_to_gather", "rows gathered from a constant table", EXACT, OPERATORS, "OneHot"),
     _info("cumsum_to_matmul", "MatMul with a triangle of ones", EQUIVALENT, OPERATORS, "CumSum"),
@@ -351,6 +377,44 @@ _ALL = (
     ),
     _info("quantized_pair_to_float", "levels as whole numbers in floats", EXACT, OPERATORS, "DequantizeLinear QuantizeLinear"),
     _info("dft_to_matmul", "MatMul with the matrix of the transform", EQUIVALENT, OPERATORS, "DFT STFT"),
+    _info("topk_in_rounds", "TopK of 3840, then of what is left, and Concat", EQUIVALENT, OPERATORS, "TopK"),
+    _info("round_to_integer", "the same of whole numbers", EXACT, OPERATORS, "Ceil Floor Round"),
+    _info("moved_shape_to_gather", "one Gather from the numbers in a row", EXACT, OPERATORS, "Reshape"),
+    _info(
+        "scatter_by_equality",
+        "each place compared with those of the updates, and a reduction",
+        EQUIVALENT,
+        OPERATORS,
+        "Scatter ScatterElements ScatterND",
+    ),
+    _info("max_unpool_to_scatter", "the values scattered into zeros", EXACT, OPERATORS, "MaxUnpool"),
+    _info("range_to_integers", "a Range of integers, times the step, plus the start", EXACT, OPERATORS, "Range"),
+    _info("merge_axes", "axes that move together merged into one", EXACT, OPERATORS, "Reshape"),
+    _info(
+        "prelu_slope_per_channel",
+        "the slope in the shape that belongs to channels (MXNet leaves it a vector)",
+        CONSENT,
+        EXPORTER_FAULTS,
+        "PRelu",
+    ),
+    _info(
+        "recurrent_factors_written_out",
+        "activation_alpha and activation_beta for every activation",
+        EXACT,
+        OPERATORS,
+        "GRU LSTM RNN",
+    ),
+    _info("batch_norm_into_gemm", "the normalisation in the Gemm before it", EQUIVALENT, OPERATORS, "Unsqueeze"),
+    _info(
+        "batch_in_interface",
+        "an axis of 1, the batch, before the first of inputs and outputs",
+        CONSENT,
+        OPERATORS,
+        over_model=True,
+        rebatches=True,
+    ),
+    _info("slice_to_positions", "Gather with constant positions", EXACT, OPERATORS, "Slice"),
+    _info("matmul_to_conv", "a Conv of one element", EQUIVALENT, OPERATORS, "MatMul"),
     _info("opset_move", "write the model in an older opset", EXACT, OPSET),
     _info("list_initializers", "list the initializers among the graph's inputs (IR 3)", EXACT, INTERFACE),
 )

@@ -1,7 +1,8 @@
 """Every DOUBLE inside the model as FLOAT.
 
 Guard: no input or output of the model is DOUBLE, no constant is beyond FLOAT's range, 0 in FLOAT alone or a whole number that FLOAT
-rounds (above 2**24), and nothing of it is in a model-local function. Equal to the precision of FLOAT: 1e-7 of the largest value
+rounds (above 2**24), no value that the proof's own inputs lead to is beyond that range, and nothing of it is in a model-local
+function. Equal to the precision of FLOAT: 1e-7 of the largest value
 over 16 cases.
 """
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 DOUBLE, FLOAT = onnx.TensorProto.DOUBLE, onnx.TensorProto.FLOAT
 # Attributes that name an element type.
+# How many inputs are tried in search of values that FLOAT does not hold.
+SAMPLES = 8
 TYPES = ("to", "dtype", "output_dtype")
 
 
@@ -55,6 +58,9 @@ def check(request: Request) -> Decline | None:
 def run(model: onnx.ModelProto, request: Request, edit: Edit) -> Decline | None:
     """Change the model; values that were DOUBLE get new names, since nobody else should take one for the other."""
     facts = request.facts
+    declined = _beyond(facts)
+    if declined is not None:
+        return declined
     arrays = dict(_constants(facts))
     for scope, known in zip(edit.view.scopes, facts.view.scopes, strict=True):
         graph = scope.graph
@@ -89,6 +95,35 @@ def run(model: onnx.ModelProto, request: Request, edit: Edit) -> Decline | None:
             if of.dtype(value.name) == DOUBLE:
                 value.name = name_of(value.name)
                 value.type.tensor_type.elem_type = FLOAT
+    return None
+
+
+def _beyond(facts: Facts) -> Decline | None:
+    """A value of the main graph that DOUBLE holds and FLOAT does not, with inputs as the proof makes them."""
+    from onnxfix.verify.bindings import bindings
+    from onnxfix.verify.inputs import make_inputs
+    from onnxfix.verify.regions import with_outputs
+    from onnxfix.verify.run import CannotRunError, Runner, RunRefusedError
+
+    main = facts.view.main
+    names = [name for name in main.producers if facts.of(main).dtype(name) == DOUBLE]
+    if not names:
+        return None
+    largest = float(np.finfo(np.float32).max)
+    try:
+        runner = Runner(with_outputs(facts.view.proto, names), facts.base_dir)
+        for sample, binding in zip(range(SAMPLES), bindings(facts.view.proto, SAMPLES), strict=False):
+            try:
+                values = runner.run(make_inputs(facts.view.proto, binding, 0, sample))
+            except RunRefusedError:
+                continue
+            for name in names:
+                size = np.abs(values[name])
+                over = size[np.isfinite(size) & (size > largest)]
+                if over.size:
+                    return Decline(f"{name} gets as large as {over.max():.3g}, which is beyond FLOAT")
+    except CannotRunError:
+        return None  # nor can it be proven
     return None
 
 

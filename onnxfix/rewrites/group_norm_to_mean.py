@@ -7,6 +7,7 @@ cases: 1e-07 of the largest value.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -53,7 +54,10 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Decline | None
         else:
             return Decline(f"{role} is computed at run time, for every group")
     data = widened(region, facts, region.node.inputs[0], inputs[0])
-    split = reshape(region, "groups", data, [0, groups, -1])
+    spatial = [-1 if isinstance(dim, Poly) else int(dim) for dim in shape[2:]]
+    # no -1 where the product is known: of a batch of 0 nothing tells it
+    each = -1 if -1 in spatial else channels[0] // groups * math.prod(spatial)
+    split = reshape(region, "groups", data, [0, groups, each])
     normal = normalised(region, split, [2], float(attrs.get("epsilon", 1e-5)), kind)[0]
     open_dims = [axis for axis, dim in enumerate(shape) if axis and isinstance(dim, Poly)]
     if len(open_dims) > 1:

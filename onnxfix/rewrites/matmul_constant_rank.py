@@ -42,6 +42,8 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Decline | None
         zeros = region.constant("bias", np.zeros(dims[1], kind))
         region.replace(region.layer("Gemm", "gemm", [inputs[0], inputs[1], zeros]))
         return None
+    if len(dims) > rank:
+        return Decline(f"the constant has {len(dims)} axes, and with it the product, beside a tensor of rank {rank}")
     while len(dims) > rank - 1 and dims[0] == 1:
         dims.pop(0)
     if len(dims) > rank - 1:

@@ -1,11 +1,12 @@
 """Softmax, LogSoftmax or Hardmax of an old opset over several axes, as Reshape, the same over one axis, Reshape.
 
-Before opset 13 they take all axes from `axis` on as one. Guard: the rank known, at most one dynamic size behind the batch. The
-same bits over 6 cases.
+Before opset 13 they take all axes from `axis` on as one. Guard: the rank known, at most one dynamic size behind the batch, where a
+batch of 0 has no form. The same bits over 6 cases.
 """
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from onnxfix.model.dims import Poly
@@ -32,8 +33,12 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Decline | None
         return Decline(f"axis {axis} is not the first behind the batch")
     if sum(isinstance(dim, Poly) for dim in shape[1:]) > 1:
         return Decline("more than one size is dynamic")
-    flat = reshape(region, "flat", region.node.inputs[0], [0, -1])
+    sizes = [-1 if isinstance(dim, Poly) else int(dim) for dim in shape[1:]]
+    if 0 in shape:
+        return Decline("the data has no elements", plain=True)
+    # no -1 where the product is known: of a batch of 0 nothing tells it
+    flat = reshape(region, "flat", region.node.inputs[0], [0, -1 if -1 in sizes else math.prod(sizes)])
     made = region.layer(region.proto.op_type, "rows", [flat], axis=1)
     # the leading 0 keeps the batch, whatever its size
-    region.replace(reshape(region, "merged", made, [0] + [-1 if isinstance(dim, Poly) else int(dim) for dim in shape[1:]]))
+    region.replace(reshape(region, "merged", made, [0, *sizes]))
     return None

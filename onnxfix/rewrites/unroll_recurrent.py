@@ -1,9 +1,10 @@
 """LSTM, GRU and RNN as their equations, once for every step and direction.
 
-Guard: at most MAX_STEPS steps; constant weights; Sigmoid, Tanh and Relu as activations; no clip, no input_forget, no lengths but
-that of the whole sequence. Peepholes, linear_before_reset, both directions and layout=1 are taken. A step stays [1, N, H], or
-[N, 1, H] where the batch lies in front (layout=1, or a Transpose that brought time forward), so that an implicit batch serves too.
-6e-7 of the largest value over 48 cases.
+Guard: at most MAX_STEPS steps; constant weights; no lengths but that of the whole sequence. All of ONNX's activations with their
+alpha and beta, clip (of what gates and candidate take, not of the cell, as in onnxruntime), a coupled forget gate, peepholes,
+linear_before_reset, both directions and layout=1 are taken. A step stays [1, N, H], or [N, 1, H] where the batch lies in front
+(layout=1, or a Transpose that brought time forward), so that an implicit batch serves too. 8e-7 of the largest value over 102
+cases.
 """
 
 from __future__ import annotations
@@ -30,6 +31,22 @@ if TYPE_CHECKING:
 GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
 DEFAULTS = {"LSTM": ("Sigmoid", "Tanh", "Tanh"), "GRU": ("Sigmoid", "Tanh"), "RNN": ("Tanh",)}
 MAX_STEPS = 256
+# alpha and beta where they are left out: the operators' own. ONNX names none for Affine and ScaledTanh; onnxruntime takes these.
+ALPHA = {"Affine": 1.0, "Elu": 1.0, "HardSigmoid": 0.2, "LeakyRelu": 0.01, "ScaledTanh": 1.0, "ThresholdedRelu": 1.0}
+BETA = {"Affine": 0.0, "HardSigmoid": 0.5, "ScaledTanh": 1.0}
+PLAIN = ("Relu", "Sigmoid", "Softplus", "Softsign", "Tanh")
+KNOWN = {name.lower(): name for name in (*PLAIN, *ALPHA)}
+# ThresholdedRelu became an operator of ONNX proper.
+THRESHOLDED = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Activation:
+    """A function of one value, with its factors where it takes them."""
+
+    name: str
+    alpha: float = 0.0
+    beta: float = 0.0
 
 
 @dataclass(slots=True)
@@ -43,9 +60,11 @@ class Cell:
     recurrent: np.ndarray
     bias: np.ndarray
     peepholes: np.ndarray | None
-    activations: tuple[str, ...]
+    activations: tuple[Activation, ...]
     hidden: int
     before_reset: bool
+    coupled: bool
+    clip: float
     number: int = 0
 
     def step(self, number: int, x: gs.Tensor, h: gs.Tensor | None, c: gs.Tensor | None) -> tuple[gs.Variable, gs.Variable | None]:
@@ -55,6 +74,24 @@ class Cell:
 
     def _do(self, op: str, role: str, *inputs: gs.Tensor) -> gs.Variable:
         return self.region.layer(op, f"{self.role}/{self.number}/{role}", list(inputs))
+
+    def _act(self, activation: Activation, role: str, x: gs.Tensor) -> gs.Variable:
+        name, alpha, beta = activation.name, activation.alpha, activation.beta
+        if self.clip and role != "shown":
+            place = f"{self.role}/{self.number}/{role}_clip"
+            x = _layers.clip(self.region, place, x, -self.clip, self.clip, self.weights.dtype)
+        if name in PLAIN:
+            return self._do(name, role, x)
+        if name in ("Elu", "HardSigmoid", "LeakyRelu", "ThresholdedRelu"):
+            factors = {"alpha": alpha, "beta": beta} if name == "HardSigmoid" else {"alpha": alpha}
+            return self.region.layer(name, f"{self.role}/{self.number}/{role}", [x], **factors)
+        kind = self.weights.dtype
+        first, second = (
+            self._fixed(f"{role}_{what}", np.full((1, 1), value, kind)) for what, value in (("alpha", alpha), ("beta", beta))
+        )
+        if name == "Affine":
+            return self._do("Add", role, self._do("Mul", f"{role}_scaled", x, first), second)
+        return self._do("Mul", role, first, self._do("Tanh", f"{role}_tanh", self._do("Mul", f"{role}_scaled", x, second)))
 
     def _fixed(self, role: str, array: np.ndarray) -> gs.Constant:
         return self.region.shared(f"{self.role}/{role}", array)
@@ -82,11 +119,18 @@ class Cell:
             i = self._do("Add", "i_peep", i, self._do("Mul", "i_look", c, self._fixed("peep_i", peek[0])))
             f = self._do("Add", "f_peep", f, self._do("Mul", "f_look", c, self._fixed("peep_f", peek[2])))
         first, second, third = self.activations
-        new = self._do("Mul", "new", self._do(first, "i_gate", i), self._do(second, "candidate", g))
-        cell = new if c is None else self._do("Add", "cell", self._do("Mul", "kept", self._do(first, "f_gate", f), c), new)
+        opened = self._act(first, "i_gate", i)
+        new = self._do("Mul", "new", opened, self._act(second, "candidate", g))
+        cell = new
+        if c is not None:
+            if self.coupled:
+                kept = self._do("Sub", "f_gate", self._fixed("one", np.ones((1, 1), self.weights.dtype)), opened)
+            else:
+                kept = self._act(first, "f_gate", f)
+            cell = self._do("Add", "cell", self._do("Mul", "kept", kept, c), new)
         if peek is not None:
             o = self._do("Add", "o_peep", o, self._do("Mul", "o_look", cell, self._fixed("peep_o", peek[1])))
-        return self._do("Mul", "h", self._do(first, "o_gate", o), self._do(third, "shown", cell)), cell
+        return self._do("Mul", "h", self._act(first, "o_gate", o), self._act(third, "shown", cell)), cell
 
     def _gru(self, x: gs.Tensor, h: gs.Tensor | None, c: gs.Tensor | None) -> tuple[gs.Variable, gs.Variable | None]:
         n = self.hidden
@@ -98,7 +142,7 @@ class Cell:
         update = self._part("zr", given, 0, 2)
         if h is not None:
             update = self._do("Add", "zr_sum", update, self._product("state", h, self.recurrent[: 2 * n]))
-        gates = self._do(first, "zr_gate", update)
+        gates = self._act(first, "zr_gate", update)
         z, r = self._part("z", gates, 0, 1), self._part("r", gates, 1, 2)
         candidate = self._part("n", given, 2, 3)
         left = self._fixed("bias_h", behind[2 * n :][None])
@@ -110,14 +154,14 @@ class Cell:
             if h is not None:
                 reset = self._product("n_state", self._do("Mul", "reset", r, h), self.recurrent[2 * n :])
                 candidate = self._do("Add", "n_sum", candidate, reset)
-        new = self._do(second, "candidate", candidate)
+        new = self._act(second, "candidate", candidate)
         if h is None:
             return self._do("Sub", "h", new, self._do("Mul", "taken", z, new)), None
         return self._do("Add", "h", new, self._do("Mul", "moved", z, self._do("Sub", "gap", h, new))), None
 
     def _rnn(self, x: gs.Tensor, h: gs.Tensor | None, c: gs.Tensor | None) -> tuple[gs.Variable, gs.Variable | None]:
         n = self.hidden
-        return self._do(self.activations[0], "h", self._sum(x, h, self.bias[:n] + self.bias[n:])), None
+        return self._act(self.activations[0], "h", self._sum(x, h, self.bias[:n] + self.bias[n:])), None
 
 
 def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Decline | None:
@@ -134,14 +178,14 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Decline | None
     arrays = {slot: constant_value(facts, proto.input[slot]) for slot in (1, 2, 3, 7) if _given(proto, slot)}
     if any(array is None for array in arrays.values()):
         return Decline("the weights are computed at run time")
-    declined = _unusual(attributes, proto, facts, int(length))
+    declined = _other_lengths(proto, facts, int(length))
     if declined is not None:
         return declined
     weights, recurrent = arrays[1], arrays[2]
     assert weights is not None
     assert recurrent is not None
     directions, hidden = weights.shape[0], recurrent.shape[-1]
-    chosen = _activations(proto.op_type, attributes, directions)
+    chosen = _activations(region, attributes, directions)
     if isinstance(chosen, Decline):
         return chosen
     source, at = region.node.inputs[0], 1 if layout else 0
@@ -165,6 +209,8 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Decline | None
             chosen[direction],
             hidden,
             bool(attributes.get("linear_before_reset", 0)),
+            bool(attributes.get("input_forget", 0)),
+            float(attributes.get("clip", 0.0)),
         )
         h, c = (
             frame.state(slot, direction) if _given(proto, slot) and not is_zero(facts, proto.input[slot]) else None
@@ -233,12 +279,7 @@ def _given(proto: onnx.NodeProto, slot: int) -> bool:
     return slot < len(proto.input) and bool(proto.input[slot])
 
 
-def _unusual(attributes: dict[str, object], proto: onnx.NodeProto, facts: ScopeFacts, length: int) -> Decline | None:
-    for name in ("clip", "activation_alpha", "activation_beta"):
-        if attributes.get(name):
-            return Decline(f"it has {name}")
-    if attributes.get("input_forget", 0):
-        return Decline("its forget gate is coupled to the input gate")
+def _other_lengths(proto: onnx.NodeProto, facts: ScopeFacts, length: int) -> Decline | None:
     if _given(proto, 4):
         lengths = constant_value(facts, proto.input[4])
         if lengths is None or (lengths != length).any():
@@ -246,13 +287,29 @@ def _unusual(attributes: dict[str, object], proto: onnx.NodeProto, facts: ScopeF
     return None
 
 
-def _activations(op: str, attributes: dict[str, object], directions: int) -> list[tuple[str, ...]] | Decline:
-    """The activations of each direction."""
+def _activations(region: Region, attributes: dict[str, object], directions: int) -> list[tuple[Activation, ...]] | Decline:
+    """The activations of each direction; alpha and beta go in order to those that take one, as in onnxruntime."""
+    op = region.proto.op_type
     count = len(DEFAULTS[op])
     given = attributes.get("activations")
     assert given is None or isinstance(given, list)
     names = [item.decode() for item in given] if given else list(DEFAULTS[op]) * directions
-    odd = sorted(set(names) - {"Sigmoid", "Tanh", "Relu"})
-    if odd or len(names) != count * directions:
+    if len(names) != count * directions or any(name.lower() not in KNOWN for name in names):
         return Decline(f"its activations are {', '.join(names)}")
-    return [tuple(names[count * d : count * (d + 1)]) for d in range(directions)]
+    names = [KNOWN[name.lower()] for name in names]
+    if "ThresholdedRelu" in names and region.opset < THRESHOLDED:
+        return Decline(f"opset {region.opset} has no ThresholdedRelu")
+    alphas, betas = (iter(_floats(attributes.get(f"activation_{what}"))) for what in ("alpha", "beta"))
+    made = [
+        Activation(
+            name,
+            next(alphas, ALPHA[name]) if name in ALPHA else 0.0,
+            next(betas, BETA[name]) if name in BETA else 0.0,
+        )
+        for name in names
+    ]
+    return [tuple(made[count * d : count * (d + 1)]) for d in range(directions)]
+
+
+def _floats(values: object) -> list[float]:
+    return [float(value) for value in values] if isinstance(values, list) else []

@@ -20,7 +20,7 @@ from onnxfix.model.opsets import domain_of
 from onnxfix.model.paths import function_path
 from onnxfix.model.view import bound
 from onnxfix.rewrites.catalogue import candidates
-from onnxfix.rules.finding import Finding, Location, ValueRef
+from onnxfix.rules.finding import Finding, Location, Severity, ValueRef
 from onnxfix.rules.plausible import plausible
 from onnxfix.rules.rule import advice_rules, load_rule
 from onnxfix.targets import first_accepting, neighbours, op_support, unrecorded_status
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 LISTING_ENDS = "trt6.0"
 
 # ModelImporter.cpp of 5.0 to 7.1.
+# The rewrite for whatever is found on a node that nothing needs: parsers import those too.
+DROP_DEAD = "drop_dead_nodes"
 CONSTANT_OUTPUT = "Assertion failed: tensors.at(output.name()).is_tensor()"
 
 # ShapedWeights.cpp of release 6.0-full-dims cuts what those before it refuse.
@@ -109,6 +111,7 @@ class _Linter:
 
     def _weights(self) -> Iterator[Finding]:
         facts = self.facts.of(self.view.main)
+        yield from self._unlisted_as_shipped()
         for name in (*self.view.main.initializers, *self.view.main.sparse_initializers):
             dtype = onnx.TensorProto.DataType.Name(facts.dtype(name))
             if self.target.lists_initializers and name not in self.listed:
@@ -132,6 +135,16 @@ class _Linter:
                 name,
                 f"initializer {name!r} has element type {dtype}; {self.target.id} takes {_listing(self.target.weight_types)}",
             )
+
+    def _unlisted_as_shipped(self) -> Iterator[Finding]:
+        evidence = self.target.shipped_lists
+        main = self.view.main
+        unlisted = [name for name in main.initializers if name not in self.listed and main.consumers.get(name)]
+        if evidence is not None and unlisted:
+            text = (
+                f"initializers {_listing(unlisted)} are not among the graph's inputs, as a parser shipped with this release wants"
+            )
+            yield dataclasses.replace(self._on_value("OFX705", unlisted[0], text), evidence=(evidence,))
 
     def _outputs(self) -> Iterator[Finding]:
         facts = self.facts.of(self.view.main)
@@ -400,6 +413,9 @@ class _Linter:
             later = first_accepting(node.domain, node.op_type, self.target)
             since = support.since or (later.id if later is not None else "")
         refs = tuple(self._value(facts, node.inputs[slot], input_label(node, slot)) for slot in slots if slot < len(node.inputs))
+        fixes = plausible(candidates(rule.rewrites, node.op_type), node, self.onnx_facts.of(node.scope), self.functions)
+        if rule.severity is Severity.ERROR and node.index in node.scope.dead:
+            fixes = (DROP_DEAD, *(name for name in fixes if name != DROP_DEAD))
         return Finding(
             code=code,
             name=rule.name,
@@ -411,7 +427,7 @@ class _Linter:
             parser_message=message or (support.message if support is not None and support.status != "yes" else ""),
             since=since,
             evidence=(support.evidence if support is not None else self.target.evidence,),
-            fixes=plausible(candidates(rule.rewrites, node.op_type), node, self.onnx_facts.of(node.scope), self.functions),
+            fixes=fixes,
             unknown=unknown,
             data={} if newest is None else {"opset": newest},
         )

@@ -39,12 +39,17 @@ def _is_empty(node: Node, facts: ScopeFacts, functions: frozenset[tuple[str, str
     return any(0 in (facts.shape(name) or ()) for name in node.outputs if name)
 
 
+def _is_dead(node: Node, facts: ScopeFacts, functions: frozenset[tuple[str, str]]) -> bool:
+    return node.index in node.scope.dead
+
+
 def _has_body(node: Node, facts: ScopeFacts, functions: frozenset[tuple[str, str]]) -> bool:
     return has_body(node.op_type, node.opset or 0, node.domain)
 
 
 _STARTS: dict[str, Callable[[Node, ScopeFacts, frozenset[tuple[str, str]]], bool]] = {
     "double_to_float": _is_double,
+    "drop_dead_nodes": _is_dead,
     "drop_empty_operand": _is_empty,
     "fold_constant": _is_constant,
     "fold_parameter": _has_arithmetic,

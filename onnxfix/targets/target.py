@@ -50,6 +50,7 @@ class Target:
         unregistered_message: the parser's words then.
         plugins: names of the plugins that the release's plugin library brings; empty where operators without importer are refused.
         lists_initializers: the parser finds initializers only through the graph's inputs.
+        shipped_lists: where a parser that was shipped does so, although its source does not, what says so; else None.
         dynamic_inputs: axes other than 0 of an input may be dynamic.
         weight_outputs: a graph output may be what the parser holds as weights.
         external_weights: elements of initializers may lie in a file of their own.
@@ -84,6 +85,7 @@ class Target:
     unregistered_message: str
     plugins: frozenset[str]
     lists_initializers: bool
+    shipped_lists: Evidence | None
     dynamic_inputs: bool
     weight_outputs: bool
     external_weights: bool
@@ -142,6 +144,7 @@ def _read_target(data: object, position: int, where: str) -> Target:
         unregistered_message=table.take("unregistered_message", str),
         plugins=frozenset(table.strings("plugins", [])),
         lists_initializers=table.take("lists_initializers", bool, False),
+        shipped_lists=evidence_of(table, "shipped_lists") if "shipped_lists" in table else None,
         dynamic_inputs=table.take("dynamic_inputs", bool),
         weight_outputs=table.take("weight_outputs", bool),
         external_weights=table.take("external_weights", bool),

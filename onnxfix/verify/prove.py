@@ -109,6 +109,7 @@ def prove(
     exact: bool = False,
     regions: bool = False,
     retyped: bool = False,
+    rebatched: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Proof:
     """Run both models on `samples` inputs and compare their outputs by name.
@@ -132,6 +133,8 @@ def prove(
             from `before` by rewriting nodes in place, so that values of one name are meant to be the same.
         retyped: inputs and outputs may have other element types in the second model: both are given the same numbers, those that
             its types hold, and outputs are compared in its types.
+        rebatched: inputs and outputs may have one more axis, of size 1, before theirs in the second model: it is given and gives
+            the same elements.
         progress: called with the samples done and their number.
 
     Raises:
@@ -154,6 +157,7 @@ def prove(
     refusals: list[str] = []
 
     others = _other_types(before, after) if retyped else {}
+    batched = _with_batch(before, after) if rebatched else frozenset[str]()
 
     def inside(sample: _Sample) -> OutputProof | None:
         return region_difference(
@@ -173,7 +177,9 @@ def prove(
             with contextlib.suppress(CannotRunError):
                 second.use_reference("as the first model")
         try:
-            got = second.run(in_types(sample.feeds, others))
+            feeds = in_types(sample.feeds, others)
+            got = second.run({name: value[np.newaxis] if name in batched else value for name, value in feeds.items()})
+            got = {name: value[0] if name in batched and np.shape(value)[:1] == (1,) else value for name, value in got.items()}
             if second.rejected and not first.by_reference:
                 raise RunRefusedError(second.rejected)
         except RunRefusedError as error:
@@ -183,7 +189,7 @@ def prove(
             wanted = in_types(sample.before, others)
             results = [compare(name, value, got[name], rtol=rtol, atol=atol, exact=exact) for name, value in wanted.items()]
             missed = not exact and rtol is None and atol is None and not all(result.passed for result in results)
-            if missed or (regions and not used):
+            if not batched and (missed or (regions and not used)):
                 wrong = inside(sample)
                 if wrong is not None and regions:
                     results.append(wrong)
@@ -441,6 +447,15 @@ def _other_types(before: onnx.ModelProto, after: onnx.ModelProto) -> dict[str, n
             if kind and old.get(value.name, kind) != kind:
                 found[value.name] = np.dtype(helper.tensor_dtype_to_np_dtype(kind))
     return found
+
+
+def _with_batch(before: onnx.ModelProto, after: onnx.ModelProto) -> frozenset[str]:
+    """The inputs and outputs that have one more axis in `after`."""
+    found = set()
+    for first, second in ((before.graph.input, after.graph.input), (before.graph.output, after.graph.output)):
+        old = {value.name: len(value.type.tensor_type.shape.dim) for value in first}
+        found |= {value.name for value in second if len(value.type.tensor_type.shape.dim) == old.get(value.name, -1) + 1}
+    return frozenset(found)
 
 
 def _interface_difference(before: onnx.ModelProto, after: onnx.ModelProto, *, types: bool = True) -> str:

@@ -71,3 +71,16 @@ def elements(draw: Draw, name: str) -> Case:
 def called(draw: Draw, name: str) -> Case:
     model = parse(CALLS.replace("by = 3", f"by = {whole(draw, -3, 3)}"))
     return Case(model, {"x": array(draw, (2, 3), delicate=True)}, target="trt8.6")
+
+
+@serves("loop_to_where")
+def ended_by_its_body(draw: Draw, name: str) -> Case:
+    body = pick(draw, "b = Add (a, x)", "t = Tanh (a)  b = Sub (t, x)", "b = Mul (a, half)")
+    model = parse(
+        f"""<ir_version: 8, opset_import: ["" : 13]> g (float[2,3] x) => (float[2,3] y)
+        <int64 n = {{{whole(draw, 1, 4)}}}, bool on = {{1}}, float half = {{0.5}}, float much = {{2}}> {{
+          [node] y = Loop (n, on, x) <body = r (int64 i, bool go, float[2,3] a) => (bool goes, float[2,3] b) {{
+            {body}  most = ReduceMax <keepdims = 0> (b)  goes = Less (most, much) }}>
+        }}"""
+    )
+    return Case(model, {"x": array(draw, (2, 3))}, target="trt8.6")

@@ -285,3 +285,14 @@ def moved_before_a_cast(draw: Draw, name: str) -> Case:
         onnx.helper.make_node("Cast", ["m"], ["y"], to=onnx.helper.np_dtype_to_tensor_dtype(last)),
     ]
     return Case(model_around(nodes, {"x": x}, opset=13), {"x": x}, target="rtx1.7", places=("read twice", "branch", "loop"))
+
+
+@serves("compare_within_int32")
+def beyond_32_bits(draw: Draw, name: str) -> Case:
+    """The data is of 32 bits, as all that such a release holds."""
+    feeds = {"x": array(draw, (2, 3), I64)}
+    feeds["x"].flat[:2] = pick(draw, [2**31 - 1, -(2**31)], [0, 1])
+    constants = {"k": np.array(pick(draw, [2**40], [-(2**33)], [2**31, 2**50, 2**33]))}
+    names = pick(draw, ["x", "k"], ["k", "x"])
+    op = pick(draw, "Greater", "Less", "GreaterOrEqual", "LessOrEqual")
+    return Case(model_of(op, names, feeds, opset=13, constants=constants), feeds, target="trt8.6")

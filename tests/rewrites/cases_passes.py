@@ -141,3 +141,11 @@ def constant_outputs(draw: Draw, name: str) -> Case:
     known = model.graph.output.add()
     known.CopyFrom(onnx.helper.make_tensor_value_info("k", onnx.TensorProto.FLOAT, constants["k"].shape))
     return Case(model, {"x": x}, target="trt7.1", node="", values=("k",), places=NOWHERE)
+
+
+@serves("drop_unread_initializer")
+def unread(draw: Draw, name: str) -> Case:
+    x = array(draw, dims(draw, 1, 3), delicate=True)
+    constants = {"w": array(draw, x.shape[-1:], delicate=True), "k": array(draw, (2,), pick(draw, np.dtype(np.float64), U8))}
+    nodes = [onnx.helper.make_node("Add", ["x", "w"], ["y"])]
+    return Case(model_around(nodes, {"x": x}, opset=9, constants=constants), {"x": x}, node="", values=("k",), places=NOWHERE)

@@ -428,3 +428,27 @@ def casts_behind_what_moves(draw: Draw, name: str) -> Case:
         onnx.helper.make_node("Cast", ["m"], ["y"], name="node", to=number(last)),
     ]
     return Case(model_around(nodes, {"x": x}, opset=13, constants={"s": np.array([4, -1])}), {"x": x})
+
+
+@serves("reshape_keep_batch")
+def there_and_back(draw: Draw, name: str) -> Case:
+    x = array(draw, (whole(draw, 2, 3), 4, whole(draw, 1, 3)), delicate=True)
+    between = pick(draw, "Relu", "Neg", "Identity", "Abs")
+    nodes = [
+        onnx.helper.make_node("Reshape", ["x", "there"], ["t"], name="node"),
+        onnx.helper.make_node(between, ["t"], ["u"]),
+        onnx.helper.make_node("Reshape", ["u", "back"], ["y"]),
+    ]
+    constants = {"there": np.array([-1, x.shape[2]]), "back": np.array(pick(draw, [*x.shape], [x.shape[0], -1]))}
+    return Case(model_around(nodes, {"x": x}, opset=13, constants=constants), {"x": x})
+
+
+@serves("drop_dead_nodes")
+def dead(draw: Draw, name: str) -> Case:
+    x = array(draw, dims(draw, 1, 3), delicate=True)
+    nodes = [
+        onnx.helper.make_node(pick(draw, "Neg", "Exp", "Relu"), ["x"], ["d"], name="node"),
+        onnx.helper.make_node("Abs", ["d"], ["e"]),
+        onnx.helper.make_node("Neg", ["x"], ["y"]),
+    ]
+    return Case(model_around(nodes, {"x": x}, opset=13), {"x": x})

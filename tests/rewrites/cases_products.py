@@ -110,11 +110,13 @@ def _layer(draw: Draw, *, state: bool) -> tuple[onnx.ModelProto, dict[str, np.nd
     direction, layout = pick(draw, "forward", "reverse", "bidirectional"), 0
     directions, gates = (2 if direction == "bidirectional" else 1), {"LSTM": 4, "GRU": 3, "RNN": 1}[op]
     steps, batch, width, hidden = whole(draw, 1, 4), whole(draw, 1, 2), whole(draw, 1, 3), whole(draw, 1, 3)
-    constants = {
-        "w": array(draw, (directions, gates * hidden, width)),
-        "r": array(draw, (directions, gates * hidden, hidden)),
-        "b": array(draw, (directions, 2 * gates * hidden)),
+    # large weights make a last bit larger with every step
+    shapes = {
+        "w": (directions, gates * hidden, width),
+        "r": (directions, gates * hidden, hidden),
+        "b": (directions, 2 * gates * hidden),
     }
+    constants = {key: array(draw, shape).clip(-2, 2) for key, shape in shapes.items()}
     feeds = {"x": array(draw, (steps, batch, width))}
     names = ["x", "w", "r", "b", "", "h", "c"][: 7 if op == "LSTM" else 6]
     for key in names[5:]:

@@ -177,7 +177,7 @@ def shares_along_the_last(draw: Draw, name: str) -> Case:
 
 @serves("hardmax_to_gather")
 def first_maxima(draw: Draw, name: str) -> Case:
-    x = array(draw, dims(draw, 1, 4), delicate=True)
+    x = array(draw, dims(draw, 1, 4))
     axis = whole(draw, -x.ndim, x.ndim - 1)
     opset = pick(draw, 13, 11)
     return Case(model_of("Hardmax", ["x"], {"x": x}, opset=opset, axis=axis if opset == 13 else x.ndim - 1), {"x": x})
@@ -185,7 +185,7 @@ def first_maxima(draw: Draw, name: str) -> Case:
 
 @serves("argmax_to_first")
 def last_of_equals(draw: Draw, name: str) -> Case:
-    x = array(draw, dims(draw, 1, 4), delicate=True)
+    x = array(draw, dims(draw, 1, 4))
     return Case(
         model_of(
             pick(draw, "ArgMax", "ArgMin"),

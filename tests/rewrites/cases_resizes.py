@@ -54,7 +54,8 @@ def by_scales(draw: Draw, name: str) -> Case:
     sizes = [1, 2, whole(draw, 1, 9), whole(draw, 1, 9)]
     coordinates = pick(draw, "half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric")
     model = resize(shape, opset=pick(draw, 11, 13), sizes=sizes, mode="linear", coordinate_transformation_mode=coordinates)
-    return Case(model, {"x": array(draw, shape)}, 5e-5, target="trt7.0")
+    # onnx's inference multiplies by the scale in float64, and onnxruntime believes it within a subgraph
+    return Case(model, {"x": array(draw, shape)}, 5e-5, target="trt7.0", places=("read twice", "hidden"))
 
 
 @serves("resize_fill_roi")

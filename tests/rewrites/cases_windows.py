@@ -19,7 +19,7 @@ def windows(draw: Draw, axes: int, kernel: int = 3) -> dict[str, Any]:
 
 
 def volume(draw: Draw, axes: int, channels: int = 2) -> np.ndarray:
-    return array(draw, (whole(draw, 1, 2), channels, *(whole(draw, 4, 7) for _ in range(axes))))
+    return array(draw, (whole(draw, 1, 2), channels, *(whole(draw, 5, 7) for _ in range(axes))))
 
 
 @serves("average_pool_to_pad")

@@ -55,6 +55,24 @@ def test_a_constant_that_float_cannot_hold_is_named(value: str, reason: str) -> 
     assert any(reason in item.reason and "constant k" in item.reason for item in report.declined)
 
 
+@pytest.mark.parametrize(
+    ("body", "large"), [("e = Exp (d)  p = Log (e)", "e"), ("e = Pow (d, k)  p = Tanh (e)", "e"), ("p = Tanh (d)", "")]
+)
+def test_a_value_on_the_way_that_float_cannot_hold_is_named(body: str, large: str) -> None:
+    model = parse(
+        f"""<ir_version: 8, opset_import: ["" : 13]> g (float[2,3] x) => (float[2,3] y) <double k = {{50}}> {{
+          c = Cast <to = 11> (x)
+          d = Mul (c, k)
+          {body}
+          y = Cast <to = 1> (p)
+        }}"""
+    )
+    report, result = repair(model, "trt7.1")
+    assert (result is None) == bool(large)
+    if large:
+        assert any(item.reason.startswith(f"{large} gets as large as") for item in report.declined)
+
+
 def test_doubles_in_the_branches_of_an_if_too() -> None:
     model = parse("""
     <ir_version: 8, opset_import: ["" : 13]>

@@ -6,7 +6,7 @@ import numpy as np
 import onnx
 import pytest
 
-from .harness import Arrays, ask, noise, one_node, run
+from .harness import Arrays, ask, error, noise, one_node, repair, rewrite, run
 from .properties import holds, rewritten
 
 BOUND = 2e-6
@@ -159,3 +159,31 @@ def test_they_decline_with_the_reason() -> None:
     assert ask(batch_norm((2, 3, 4), opset=15), "batch_norm_to_mean") == "it computes no statistics of the batch"
     half = one_node("MeanVarianceNormalization", ["x"], {"x": (1, 1, 2, 2)}, opset=13, dtype=HALF)
     assert ask(half, "mean_variance_to_mean") == "squares overflow half precision, and 1e-9 vanishes in it"
+
+
+@pytest.mark.parametrize("opset", [9, 11, 13])
+def test_more_than_one_output_means_statistics_of_the_batch_before_opset_14(opset: int) -> None:
+    statistics = {name: noise((3,), seed=seed) for seed, name in enumerate(("scale", "bias", "mean"))} | {
+        "var": np.abs(noise((3,), seed=9))
+    }
+    model = one_node(
+        "BatchNormalization",
+        ["x", "scale", "bias", "mean", "var"],
+        {"x": (2, 3, 4, 5)},
+        opset=opset,
+        constants=statistics,
+        outputs=("y", "m", "v", "sm", "sv"),
+    )
+    del model.graph.output[1:]
+    assert "statistics of the batch" in str(ask(model, "drop_unread_outputs", target="trt7.1"))
+    feeds = {"x": noise((2, 3, 4, 5)) * 3 + 1}
+    result = rewrite(model, "batch_norm_to_mean", target="trt7.1")
+    assert error(run(model, feeds), run(result, feeds)) < 1e-6
+    report, repaired = repair(model, "trt8.6")
+    assert report.status == "repaired"
+    assert repaired is not None
+    assert error(run(model, feeds), run(repaired, feeds)) < 1e-6
+    read = onnx.ModelProto()
+    read.CopyFrom(model)
+    read.graph.output.append(onnx.helper.make_tensor_value_info("m", onnx.TensorProto.FLOAT, [3]))
+    assert "does not say how" in str(ask(read, "batch_norm_to_mean", target="trt7.1"))

@@ -70,6 +70,8 @@ def test_constants_beside_an_implicit_batch(
 
 
 def test_a_constant_with_a_batch_of_its_own_or_of_that_rank_stays() -> None:
+    more = one_node("MatMul", ["x", "w"], {"x": (2, 3, 4)}, opset=9, constants={"w": noise((1, 1, 4, 5))}, out_rank=4)
+    assert "4 axes, and with it the product" in str(ask(more, "matmul_constant_rank"))
     for names, tensor, constant in ((["x", "w"], (2, 3, 4, 5), (3, 5, 6)), (["w", "x"], (2, 4, 5), (6, 4))):
         right = one_node("MatMul", names, {"x": tensor}, opset=9, constants={"w": noise(constant)})
         assert ask(right, "matmul_constant_rank") == "the constant has that rank"

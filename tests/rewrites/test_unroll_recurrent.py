@@ -86,7 +86,30 @@ def test_other_activations(op: str, names: list[str]) -> None:
     model = layer(op, activations=names)
     given = feeds(model)
     assert error(run(model, given), run(rewrite(model, "unroll_recurrent"), given)) < WORST
-    assert "its activations are" in str(ask(layer("RNN", activations=["Softsign"]), "unroll_recurrent"))
+    assert "its activations are" in str(ask(layer("RNN", activations=["Step"]), "unroll_recurrent"))
+
+
+@pytest.mark.parametrize(
+    "name", ["Affine", "Elu", "HardSigmoid", "LeakyRelu", "ScaledTanh", "Softplus", "Softsign", "ThresholdedRelu"]
+)
+@pytest.mark.parametrize("factors", ["none", "given"])
+def test_every_activation_with_and_without_its_factors(name: str, factors: str) -> None:
+    more: dict[str, Any] = {}
+    if factors == "given":
+        more = {"activation_alpha": [0.3, 0.6], "activation_beta": [0.4, 0.7]}
+    elif name in ("Affine", "ScaledTanh", "ThresholdedRelu"):
+        pytest.skip("ONNX names no default, or onnxruntime has another than ONNX")
+    for op, names in (("LSTM", [name, "Tanh", "Tanh", name, "Tanh", "Tanh"]), ("GRU", ["Sigmoid", name] * 2), ("RNN", [name] * 2)):
+        model = layer(op, direction="bidirectional", activations=names, **more)
+        given = feeds(model)
+        assert error(run(model, given), run(rewrite(model, "unroll_recurrent"), given)) < WORST, op
+
+
+def test_a_forget_gate_that_is_coupled() -> None:
+    for state in (False, True):
+        model = layer("LSTM", input_forget=1, state=state)
+        given = feeds(model)
+        assert error(run(model, given), run(rewrite(model, "unroll_recurrent"), given)) < WORST
 
 
 @pytest.mark.parametrize("op", GATES)
@@ -123,9 +146,47 @@ def test_a_dynamic_batch_stays_and_a_dynamic_length_is_declined() -> None:
     assert ask(model, "unroll_recurrent") == "the sequence has t steps; 256 are the most"
 
 
-@pytest.mark.parametrize(("more", "reason"), [({"clip": 1.0}, "it has clip"), ({"input_forget": 1}, "coupled")])
-def test_what_is_unusual_is_declined(more: dict[str, Any], reason: str) -> None:
-    assert reason in str(ask(layer("LSTM", **more), "unroll_recurrent"))
+@pytest.mark.parametrize("clip", [0.3, 0.5, 1.0])
+@pytest.mark.parametrize(
+    ("op", "more"),
+    [
+        ("LSTM", {}),
+        ("LSTM", {"peepholes": True, "state": True}),
+        ("LSTM", {"input_forget": 1}),
+        ("GRU", {"linear_before_reset": 1}),
+        ("GRU", {"state": True}),
+        ("RNN", {"direction": "bidirectional"}),
+    ],
+)
+def test_clip(op: str, more: dict[str, Any], clip: float) -> None:
+    model = layer(op, clip=clip, **more)
+    given = feeds(model)
+    assert error(run(model, given), run(rewrite(model, "unroll_recurrent"), given)) < WORST
+
+
+@pytest.mark.parametrize("op", ["LSTM", "GRU", "RNN"])
+@pytest.mark.parametrize("count", [1, 2])
+def test_factors_are_written_out_where_one_value_serves_all(op: str, count: int) -> None:
+    names = {"LSTM": ["HardSigmoid", "Tanh", "Tanh"], "GRU": ["HardSigmoid", "Tanh"], "RNN": ["HardSigmoid"]}[op] * 2
+    given = {"activation_alpha": [0.3] * count, "activation_beta": [0.6] * count}
+    model = layer(op, direction="bidirectional", activations=names, **given)
+    answer = ask(model, "recurrent_factors_written_out")
+    if count == 1:  # the second has the default
+        assert "not all that its activations take" in str(answer)
+        return
+    if op == "RNN":
+        assert answer == "they are written out already"
+        return
+    assert not isinstance(answer, str)
+    assert len(next(item for item in answer.graph.node[0].attribute if item.name == "activation_beta").floats) == len(names)
+    assert error(run(model, feeds(model)), run(answer, feeds(model))) == 0
+
+
+def test_factors_that_differ_are_not_written_out() -> None:
+    model = layer("RNN", direction="bidirectional", activations=["HardSigmoid", "HardSigmoid"], activation_alpha=[0.3, 0.4])
+    assert "several values" in str(ask(model, "recurrent_factors_written_out"))
+    model = layer("RNN", direction="bidirectional", activations=["HardSigmoid", "Tanh"], activation_alpha=[0.3])
+    assert "other activations" in str(ask(model, "recurrent_factors_written_out"))
 
 
 def test_weights_are_stored_once() -> None:

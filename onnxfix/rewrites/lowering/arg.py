@@ -8,6 +8,7 @@ import numpy as np
 
 from onnxfix.model.dims import Poly
 from onnxfix.rewrites import _layers
+from onnxfix.rewrites._forms import FLOATS
 from onnxfix.rewrites._region import Decline
 from onnxfix.rewrites.lowering import _general
 
@@ -25,6 +26,7 @@ def lower(region: Region, low: int) -> Decline | None:
     extent = None if shape is None else shape[axis]
     if shape is None or isinstance(extent, Poly) or extent is None:
         return Decline(f"{op} takes the last of equal elements along an axis of unknown extent")
+    region.exact = region.facts.dtype(region.proto.input[0]) not in FLOATS  # where NaN comes in the order is left open by ONNX
     reverse = np.arange(int(extent))[::-1].copy()
     turned = _layers.gather(region, "turned", region.node.inputs[0], reverse, axis % len(shape))
     first = region.layer(op, "first", [turned], axis=axis % len(shape), keepdims=_general.attribute(region, "keepdims", 1))
