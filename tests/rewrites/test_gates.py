@@ -398,4 +398,4 @@ def test_what_an_older_opset_brings_to_light_is_repaired_after_the_move() -> Non
     )
     report, repaired = repair(model, "trt6.0")
     assert repaired is not None
-    assert applied(report)[-1] == "batch_of_one"
+    assert "batch_of_one" in applied(report)
