@@ -5,9 +5,10 @@
 The other tools are those of `benchmarks.shape_table`, with what they do by default: onnxsim, onnxslim, Polygraphy's sanitize and
 onnxruntime's optimisation at the level "basic". Each model of each tool is run beside the original by onnxruntime on two seeded
 inputs; it is wrong where an output differs, where an input or output is gone, or where onnxruntime runs the original and not the
-result. A model that onnxruntime does not run (ATen nodes) is compared with nothing; ours has a proof of its own all the same. Where
-a tool fails, the model counts as it is. Each tool has a process of its own, which may die. Ours is repaired for one release at a
-time, the others give one model for all. A tool that is not installed is left out with a note.
+result. A model that onnxruntime does not run (ATen nodes) is compared with nothing; ours has a proof of its own all the same. What
+`--allow` changes on purpose is counted apart from wrong answers. Where a tool fails, the model counts as it is. Each tool has a
+process of its own, which may die. Ours is repaired for one release at a time, the others give one model for all. A tool that is not
+installed is left out with a note.
 Exit code 0, whatever the table says; 2 where the folder has no model.
 """
 
@@ -54,6 +55,7 @@ class Row:
         tool: its name, AS_IS for none.
         taken: the releases whose lint has no error against the result.
         wrong: how an output differs; empty where none does.
+        allowed: the same, where a fix that changes what the file says was applied with consent (`--allow`).
         failed: why there is no result; then `taken` is of the model as it is.
     """
 
@@ -62,6 +64,7 @@ class Row:
     taken: tuple[str, ...] = ()
     wrong: str = ""
     failed: str = ""
+    allowed: str = ""
 
 
 def taken_by(loaded: LoadedModel, targets: Sequence[str]) -> tuple[str, ...]:
@@ -86,16 +89,18 @@ def row_of(path: Path, tool: str, targets: Sequence[str], options: RepairOptions
 
 
 def _ours(loaded: LoadedModel, targets: Sequence[str], options: RepairOptions) -> Row:
-    taken, wrong = [], ""
+    taken: list[str] = []
+    differences = {True: "", False: ""}
     for target in targets:
         report, data = repair_model(loaded, target, options)
         if data is None:
             continue
         taken += taken_by(LoadedModel(parse_model(data, str(loaded.path)), loaded.path, data, ""), [target])
-        if report.status == "repaired" and not wrong:
-            wrong = _difference(loaded.path, data)
-            wrong = f"{target}: {wrong}" if wrong else ""
-    return Row(loaded.path.name, OURS, tuple(taken), wrong)
+        allowed = any(fix.consent for fix in report.applied)
+        if report.status == "repaired" and not differences[allowed]:
+            found = _difference(loaded.path, data)
+            differences[allowed] = f"{target}: {found}" if found else ""
+    return Row(loaded.path.name, OURS, tuple(taken), differences[False], allowed=differences[True])
 
 
 def _difference(path: Path, data: bytes) -> str:
@@ -114,13 +119,15 @@ def table(rows: Sequence[Row], tools: Sequence[str], targets: Sequence[str]) -> 
 
     counts = {target: [sum(target in row.taken for row in of[tool]) for tool in tools] for target in targets}
     counts["wrong"] = [sum(bool(row.wrong) for row in of[tool]) for tool in tools]
+    counts["other outputs, allowed"] = [sum(bool(row.allowed) for row in of[tool]) for tool in tools]
     counts["failed"] = [sum(bool(row.failed) for row in of[tool]) for tool in tools]
     lines = [f"| of {len(of[AS_IS])} models | {' | '.join(tools)} |", "|---|" + "---:|" * len(tools)]
     lines += [f"| {word} | {' | '.join(map(str, cells))} |" for word, cells in counts.items()]
     for tool in tools:
         for row in of[tool]:
-            if row.wrong or row.failed:
-                lines.append(f"{tool}, {row.model}: {row.wrong or row.failed}")
+            said = row.wrong or row.failed or row.allowed
+            if said:
+                lines.append(f"{tool}, {row.model}: {said}")
     return lines
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from onnxfix.rewrites._forms import float_kind, is_read
 from onnxfix.rewrites._region import Decline
+from onnxfix.rewrites.drop_unread_outputs import TRAINING_MODE
 
 if TYPE_CHECKING:
     from onnxfix.model.facts import ScopeFacts
@@ -28,6 +29,8 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Decline | None
         return Decline("it computes statistics of the batch")
     if any(is_read(facts, name) for name in region.proto.output[1:]):
         return Decline("its running statistics are read")
+    if region.opset < TRAINING_MODE and any(region.proto.output[1:]):
+        return Decline("it computes statistics of the batch")
     rank = facts.rank(inputs[0])
     if rank is None or rank < 2:
         return Decline("the rank of the data is unknown")

@@ -90,6 +90,11 @@ def members_of(facts: ScopeFacts, start: Node, through: dict[str, None] | None =
         members[node.index] = node
         if node.domain or node.op_type not in FORMS:
             return Decline(f"{node.op_type} beside it has no form with an axis of 1 before the batch")
+        # what the model declares for its outputs is no proof of what is computed
+        if node.op_type in SHAPES and node.input(1) and facts.numbers(node.input(1)) is None:
+            return Decline(
+                f"the {'shape' if node.op_type == 'Reshape' else 'list of axes'} of {node.op_type} is computed at run time"
+            )
         for name in dict.fromkeys(filter(None, (*node.inputs, *node.outputs))):
             made_here = name in node.outputs
             if not made_here and facts.is_constant(name):

@@ -229,3 +229,12 @@ class TestGatherAxisFromBack:
         model.graph.initializer.append(onnx.numpy_helper.from_array(np.ones((4, 2), np.float32), "w"))
         model.graph.initializer.append(onnx.numpy_helper.from_array(np.ones(1, np.int64), "r"))
         assert reason in str(ask(model, "gather_axis_from_back"))
+
+
+@pytest.mark.parametrize("op", ["Squeeze", "Unsqueeze", "Reshape"])
+def test_a_shape_that_is_only_declared_is_not_believed(op: str) -> None:
+    model = parse(
+        '<ir_version: 8, opset_import: ["" : 13]> g (float[1,3,1,5] x, int64[1] a) => (float[1,3,5] y)'
+        f" {{ [node] y = {op} (x, a) }}"
+    )
+    assert "computed at run time" in str(ask(model, "batch_of_one"))

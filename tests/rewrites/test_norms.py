@@ -157,6 +157,9 @@ def test_they_decline_with_the_reason() -> None:
     training = batch_norm((2, 3, 4), opset=15, outputs=("y", "m", "v"), training_mode=1)
     assert ask(training, "batch_norm_to_scale") == "it computes statistics of the batch"
     assert ask(batch_norm((2, 3, 4), opset=15), "batch_norm_to_mean") == "it computes no statistics of the batch"
+    unread = batch_norm((2, 3, 4), opset=9, outputs=("y", "m", "v", "sm", "sv"))
+    del unread.graph.output[1:]
+    assert ask(unread, "batch_norm_to_scale") == "it computes statistics of the batch"
     half = one_node("MeanVarianceNormalization", ["x"], {"x": (1, 1, 2, 2)}, opset=13, dtype=HALF)
     assert ask(half, "mean_variance_to_mean") == "squares overflow half precision, and 1e-9 vanishes in it"
 

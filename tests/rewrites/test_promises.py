@@ -116,7 +116,8 @@ def test_a_rewrite_keeps_what_it_promises(name: str, request: pytest.FixtureRequ
                 assert checker_error(result, checker_level(model)) is None, variant
             retyped = case.after is not None
             same = interface(result, types=not retyped), interface(model, types=not retyped)
-            assert same[0][: 1 if info.new_outputs else 2] == same[1][: 1 if info.new_outputs else 2], variant
+            if not info.rebatches:
+                assert same[0][: 1 if info.new_outputs else 2] == same[1][: 1 if info.new_outputs else 2], variant
             if not case.numbers:
                 continue
             feeds = case.after(case.feeds) if case.after is not None else case.feeds
