@@ -237,15 +237,18 @@ class Driver:
                 return _declined(finding, info.name, "the model has been rewritten already")
         weaker = LEVELS.index(self.options.allow) < (LEVELS.index(info.applicability.value) if info.applicability in LEVELS else 0)
         too_weak = _declined(finding, info.name, f"it is {info.applicability.value}", consent=info.applicability.value)
-        if info.new_outputs and any(REWRITES[fix.rewrite].phase > Phase.EXPORTER_FAULTS for fix in state.applied):
-            return _declined(finding, info.name, "the model has been rewritten already")
         if weaker and not info.lossy:
             return too_weak
         if node is not None and not info.over_model and _root(node.scope).function is not None:
             return too_weak if weaker else self._propose_inlining(finding, node, facts, names)
         if info.whole_model:
             proposal = self._propose_pass(finding, info, node, facts, names, own=own)
-            return too_weak if weaker and isinstance(proposal, Proposal) else proposal
+            if not isinstance(proposal, Proposal):
+                return proposal
+            if info.new_outputs and any(REWRITES[fix.rewrite].phase > Phase.EXPORTER_FAULTS for fix in state.applied):
+                # the proof starts from the model with the new outputs, and would not see what was done before
+                return _declined(finding, info.name, "the model has been rewritten already")
+            return too_weak if weaker else proposal
         if node is None:
             return _declined(finding, info.name, "the finding is about no single node")
         region = _region(node, facts, names)
