@@ -388,3 +388,14 @@ def test_nodes_of_one_name_have_their_own_reason_in_the_report() -> None:
         ("v",): "coordinate mode tf_crop_and_resize is not covered",
     }
     assert {"key"}.isdisjoint(entry["repair"]["declined"][0])
+
+
+def test_what_an_older_opset_brings_to_light_is_repaired_after_the_move() -> None:
+    """Squeeze of opset 13 has its axes as an input; that they name the batch is known in opset 10 alone."""
+    model = parse(
+        '<ir_version: 8, opset_import: ["" : 18]> g (float[1,1,4,5] x) => (float[1,4,5] y) <int64[1] a = {0}, int64[1] b = {2}>'
+        " { m = ReduceMean (x, b)  z = Sub (x, m)  y = Squeeze (z, a) }"
+    )
+    report, repaired = repair(model, "trt6.0")
+    assert repaired is not None
+    assert "batch_of_one" in applied(report)
