@@ -49,6 +49,42 @@ def foreign_axis(context: Context) -> Problem | None:
     return None
 
 
+@check("slice.batch_axis")
+def batch_axis(context: Context) -> Problem | None:
+    """Axis 0 passes only in an entry that does nothing: from 0 by 1, and to the end of axis i of the data where it is entry i.
+
+    Source: onnx-tensorrt branch 6.0, builtin_op_importers.cpp, Slice, and onnx2trt_utils.hpp, convert_axis.
+    """
+    node = context.node
+    dims = context.values.dims(node.input(0))
+    starts, ends, axes, steps = (_entries(context, slot, name) for slot, name in enumerate(("starts", "ends", "axes", "steps"), 1))
+    if dims is None or starts is None or ends is None:
+        return None
+    for entry, (start, end, axis) in enumerate(zip(starts, ends, axes if axes is not None else range(len(starts)), strict=False)):
+        step = steps[entry] if steps is not None and entry < len(steps) else 1
+        held_against = dims[entry] if entry < len(dims) else 0
+        if start == 0 and step == 1 and (isinstance(held_against, Poly) or end >= held_against):
+            continue
+        if axis == 0 or not -len(dims) <= axis <= len(dims):
+            what = "the batch axis, which this importer takes for the batch" if axis == 0 else f"axis {axis}, which is not there"
+            return Problem(f"cuts {what}", (0,), "Assertion failed: axis >= 0 && axis < nbDims")
+    return None
+
+
+@check("slice.all_inputs")
+def all_inputs(context: Context) -> Problem | None:
+    """From opset 10 on axes and steps are looked up like starts and ends, whether or not the node has them.
+
+    Source: onnx-tensorrt branch 6.0, builtin_op_importers.cpp, Slice.
+    """
+    node = context.node
+    if (node.opset or 0) < 10 or (node.input(3) and node.input(4)):
+        return None
+    have = 4 if node.input(3) else 3
+    message = f"std::out_of_range: vector::_M_range_check: __n (which is {have}) >= this->size() (which is {have})"
+    return Problem("leaves its axes or its steps out; the importer looks both up", (), message)
+
+
 def _read(start: int, end: int, step: int, held_against: int, size: int) -> tuple[int, int]:
     """First element and their number, as the importer computes them."""
     if start == 0 and end >= held_against and step == 1:

@@ -13,7 +13,7 @@ from onnxfix.rewrites.catalogue import REWRITES, Phase
 from onnxfix.rules.finding import Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from onnxfix.rules.finding import Finding
 
@@ -84,7 +84,7 @@ def broken_gate(
     after: onnx.ModelProto,
     findings: Iterable[Finding],
     left: list[Finding],
-    fixed: Iterable[Finding],
+    fixed: Sequence[Finding],
     phase: Phase,
     level: int,
     shadowed: set[str],
@@ -114,10 +114,12 @@ def broken_gate(
     if still:
         return Refusal(still_found(still[0]), still)
     had = {finding.key for finding in findings}
+    # in an older opset what was an input is an attribute, and only now it can be read: operators come once more
+    again = phase is Phase.OPSET and any(finding.severity is Severity.ERROR for finding in fixed)
     for finding in left:
         if finding.severity is not Severity.ERROR or finding.key in had or shadowed.intersection(finding.location.outputs):
             continue
-        if not _comes_later(finding, phase):
+        if not _comes_later(finding, Phase.OPERATORS if again else phase):
             return Refusal(f"the rewrite brings {finding.code}: {finding.message}")
     return None
 

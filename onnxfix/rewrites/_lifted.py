@@ -192,9 +192,14 @@ def _reshape(node: Lifted) -> list[gs.Variable]:
 def _along(node: Lifted) -> list[gs.Variable] | Decline:
     proto = node.region.proto
     if proto.op_type == "Concat":
-        if any(node.facts.is_constant(name) for name in proto.input):
-            return Decline("a constant is joined with data")
-        return _layer(node, [node.operand(slot) for slot in range(len(proto.input))], axis=node.axis(node.attribute("axis", 1)))
+        parts: list[gs.Tensor] = []
+        for slot, name in enumerate(proto.input):
+            array = node.facts.constant(name) if node.facts.is_constant(name) else None
+            if array is None and node.facts.is_constant(name):
+                return Decline("a constant that is joined with data cannot be read")
+            given = None if array is None else array.reshape(lifted_shape(array.shape))
+            parts.append(node.operand(slot) if given is None else node.region.constant(f"joined_{slot}", given))
+        return _layer(node, parts, axis=node.axis(node.attribute("axis", 1)))
     default = -1 if proto.op_type in SOFTMAXES and node.region.opset >= 13 else _DEFAULTS[proto.op_type]
     axis = node.axis(node.attribute("axis", default))
     if proto.op_type in ("ArgMax", "ArgMin"):

@@ -257,6 +257,7 @@ _ALL = (
     ),
     _info("logsumexp_stable", "ReduceMax, Sub, Exp, ReduceSum, Log", EQUIVALENT, OPERATORS, "LogSoftmax ReduceLogSumExp"),
     _info("pad_to_gather", "Gather with constant positions for every axis", EQUIVALENT, OPERATORS, "Pad"),
+    _info("slice_all_inputs", "Slice with its axes and steps written out", EXACT, OPERATORS, "Slice"),
     _info("slice_to_gather", "Gather with constant positions", EXACT, OPERATORS, "Slice"),
     _info("cast_before_moving", "the Cast before what moves its data", EXACT, OPERATORS, "Cast"),
     _info("integers_to_table", "a table of its values, read at the whole number", EXACT, OPERATORS, "Add Cast Div Mod Mul Sub"),

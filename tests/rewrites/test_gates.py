@@ -401,3 +401,14 @@ def test_what_comes_of_a_shape_that_the_parser_reads_otherwise_is_no_new_fault()
     for target in ("trt8.6", "trt8.0", "trt7.1"):
         report, _ = repair(model, target)
         assert report.status == "repaired"
+
+
+def test_what_an_older_opset_brings_to_light_is_repaired_after_the_move() -> None:
+    """Squeeze of opset 13 has its axes as an input; that they name the batch is known in opset 10 alone."""
+    model = parse(
+        '<ir_version: 8, opset_import: ["" : 18]> g (float[1,1,4,5] x) => (float[1,4,5] y) <int64[1] a = {0}, int64[1] b = {2}>'
+        " { m = ReduceMean (x, b)  z = Sub (x, m)  y = Squeeze (z, a) }"
+    )
+    report, repaired = repair(model, "trt6.0")
+    assert repaired is not None
+    assert "batch_of_one" in applied(report)

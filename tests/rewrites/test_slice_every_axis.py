@@ -5,7 +5,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from .harness import ask, noise, one_node, rewrite
+from .harness import ask, noise, one_node, rewrite, run, same_bits
 from .properties import examples, holds
 
 BOUNDS = st.lists(st.tuples(st.sampled_from([1, 2, 3]), st.integers(-6, 6), st.integers(-6, 9)), min_size=1, max_size=3)
@@ -24,6 +24,20 @@ def test_every_axis_has_its_entry(bounds: list[tuple[int, int, int]], opset: int
         values = {"s": np.array(starts), "e": np.array(ends), "a": np.array(axes)}
         model = one_node("Slice", ["x", *values], {"x": ("n", *shape[1:])}, opset=opset, constants=values)
     holds(model, "slice_every_axis", {"x": noise(shape)})
+
+
+@pytest.mark.parametrize("given", [0, 1, 2])
+def test_axes_and_steps_are_written_out(given: int) -> None:
+    values = {"s": np.array([0, 1]), "e": np.array([9, 3]), "a": np.array([0, 1]), "t": np.array([1, 1])}
+    kept = dict(list(values.items())[: 2 + given])
+    model = one_node("Slice", ["x", *kept], {"x": (2, 4)}, opset=10, constants=kept)
+    if given == 2:
+        assert "leaves nothing out" in str(ask(model, "slice_all_inputs"))
+        return
+    result = rewrite(model, "slice_all_inputs")
+    (node,) = result.graph.node
+    assert len(node.input) == 5
+    same_bits(run(model, {"x": noise((2, 4))}), run(result, {"x": noise((2, 4))}))
 
 
 def test_a_batch_that_is_cut_stays() -> None:

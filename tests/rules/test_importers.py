@@ -61,6 +61,24 @@ REFUSED = [
         "trt5.0",
         ("OFX302", "Slice"),
     ),
+    # 6.0: entries that do something name no batch, and all five inputs are looked up
+    (
+        model(9, "float[2,3] x", "float[1,3] y", "y = Slice <axes = [0], starts = [0], ends = [1]> (x)"),
+        "trt6.0",
+        ("OFX302", "Slice"),
+    ),
+    (
+        model(
+            10, "float[2,3] x", "float[1,3] y", "y = Slice (x, s, e, a, s)", "int64[1] s = {1}, int64[1] e = {9}, int64[1] a = {0}"
+        ),
+        "trt6.0",
+        ("OFX302", "Slice"),
+    ),
+    (
+        model(10, "float[2,3] x", "float[2,1] y", "y = Slice (x, s, e, s)", "int64[1] s = {1}, int64[1] e = {2}"),
+        "trt6.0",
+        ("OFX304", "Slice"),
+    ),
     # 5.0: constants are multiplied as a fully connected layer
     (
         model(9, "float[1,3,4] x, float[3,4,2] w", "float[1,3,2] y", "y = MatMul (x, w)", "float[3,4,2] w").replace(
@@ -136,6 +154,8 @@ REFUSED = [
 ]
 
 TAKEN = [
+    (model(9, "float[2,3] x", "float[2,3] y", "y = Slice <axes = [0], starts = [0], ends = [9]> (x)"), "trt6.0"),
+    (model(10, "float[2,3] x", "float[2,1] y", "y = Slice (x, s, e, s, s)", "int64[1] s = {1}, int64[1] e = {2}"), "trt6.0"),
     (
         model(13, "float[4,4] x", "float[2,4] y", "y = Slice (x, s, e, a)", "int64[1] s = {0}, int64[1] e = {2}, int64[1] a = {0}"),
         "trt8.6",
