@@ -96,6 +96,18 @@ def every_axis(draw: Draw, name: str) -> Case:
     return Case(model_of("Slice", ["x", *constants], {"x": x}, opset=11, constants=constants), {"x": x}, target="trt6.0")
 
 
+@serves("slice_all_inputs")
+def first_axes(draw: Draw, name: str) -> Case:
+    x = array(draw, dims(draw, 2, 4, 6), delicate=True)
+    count = whole(draw, 1, x.ndim)
+    constants = {"s": np.zeros(count, np.int64), "e": np.array([whole(draw, 1, 6) for _ in range(count)])}
+    if pick(draw, True, False):
+        constants["a"] = np.arange(count)
+    return Case(
+        model_of("Slice", ["x", *constants], {"x": x}, opset=pick(draw, 10, 13), constants=constants), {"x": x}, target="trt6.0"
+    )
+
+
 @serves("concat_constant_to_tensor")
 def constants_beside_data(draw: Draw, name: str) -> Case:
     shape = (1, *dims(draw, 1, 3))
