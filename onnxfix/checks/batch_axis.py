@@ -37,6 +37,20 @@ def axis(context: Context) -> Problem | None:
     )
 
 
+@check("batch_axis.of_a_constant")
+def of_a_constant(context: Context) -> Problem | None:
+    """A constant has all its axes: one less than `axis` is another axis, and Gather puts the batch of its positions before them."""
+    name = context.node.input(0)
+    rank = context.values.rank(name)
+    value = attribute_or_default(context.node, "axis")
+    if context.values.kind(name) is not Kind.WEIGHTS or rank is None or not isinstance(value, int) or not -rank < value < rank:
+        return None
+    if value > 0:
+        return Problem(f"works along axis {value - 1} of the constant instead of axis {value}", (0,))
+    looked_up = value < 0 and context.node.op_type == "Gather" and context.values.kind(context.node.input(1)) is Kind.TENSOR
+    return Problem("puts the batch of the positions before the axes of the constant", (0,)) if looked_up else None
+
+
 @check("batch_axis.reduce")
 def reduce(context: Context) -> Problem | None:
     """`axes` must not name the batch axis; none at all names every axis. Axes as an input are another check's."""
