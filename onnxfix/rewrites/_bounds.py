@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import onnx
 
+from onnxfix.rewrites._forms import MOVES
+
 if TYPE_CHECKING:
     from onnxfix.model.facts import ScopeFacts
     from onnxfix.model.view import Node
 
 _T = onnx.TensorProto
 INTEGERS: frozenset[int] = frozenset((_T.INT32, _T.INT64, _T.INT8, _T.UINT8, _T.INT16, _T.UINT16, _T.UINT32, _T.UINT64))
-# Operators that only move elements of their first input.
-MOVERS = frozenset(
-    ("Expand", "Flatten", "Identity", "Reshape", "Slice", "Split", "Squeeze", "Tile", "Transpose", "Unsqueeze", "GatherND")
-)
+# Operators that give nothing but elements of their first input.
+CHOOSE = MOVES | {"GatherElements", "GatherND", "ReduceMax", "ReduceMin", "Split"}
 MAX_DEPTH = 40
 
 
@@ -40,7 +40,7 @@ def _limit(facts: ScopeFacts, name: str, depth: int) -> int | None:
         return _extent(facts, node)
     if node.op_type == "OneHot":
         return bound(facts, node.input(2), depth + 1)
-    if node.op_type in MOVERS or node.op_type in ("Gather", "GatherElements", "ReduceMax", "ReduceMin"):
+    if node.op_type in CHOOSE:
         return bound(facts, node.input(0), depth + 1)
     if node.op_type == "Cast":
         return 2 if facts.dtype(node.input(0)) == _T.BOOL else bound(facts, node.input(0), depth + 1)

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import onnx
 
+from onnxfix.rewrites._forms import MOVES
 from onnxfix.rewrites._region import Decline
-from onnxfix.rewrites.interface_type import MOVES
 
 if TYPE_CHECKING:
     from onnxfix.model.facts import ScopeFacts

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import onnx
 
+from onnxfix.rewrites._forms import MOVES
 from onnxfix.rewrites._region import Decline
 
 if TYPE_CHECKING:
@@ -39,8 +40,6 @@ STANDS_FOR = {
     "BOOL": ("INT32", "FLOAT"),
 }
 INTEGERS = {"INT64", "INT16", "UINT16", "INT8", "UINT8", "BOOL"}
-# Operators that only move the elements of their first input.
-MOVES = {"Flatten", "Gather", "Identity", "Reshape", "Slice", "Squeeze", "Transpose", "Unsqueeze", "Expand", "Tile"}
 # Where indices of either integer type go.
 INDICES = {("Gather", 1), ("GatherElements", 1), ("ScatterElements", 1), ("OneHot", 0)}
 

@@ -15,7 +15,7 @@ import numpy as np
 import onnx
 
 from onnxfix.rewrites._bounds import INTEGERS, bound
-from onnxfix.rewrites._forms import number
+from onnxfix.rewrites._forms import MOVES, number
 from onnxfix.rewrites._layers import clip
 from onnxfix.rewrites._region import Change, Decline
 from onnxfix.rewrites.integers_to_table import MAX_TABLE, lookup, table_of
@@ -33,10 +33,6 @@ FLOAT, BOOL = onnx.TensorProto.FLOAT, onnx.TensorProto.BOOL
 EXACT_FLOATS = 1 << 24
 MAKERS = ("Greater", "Less", "GreaterOrEqual", "LessOrEqual", "Equal")
 GATES = ("And", "Or", "Xor", "Not")
-MOVERS = (
-    *("Concat", "Expand", "Flatten", "Gather", "Identity", "Reshape"),
-    *("Slice", "Split", "Squeeze", "Tile", "Transpose", "Unsqueeze"),
-)
 
 
 def rewrite(region: Region, facts: ScopeFacts, target: Target) -> list[Change] | Decline:
@@ -137,7 +133,7 @@ def _write(region: Region, facts: ScopeFacts) -> Decline | None:
             return Decline(f"a boolean is cast from {facts.dtype_name(names[0])}")
         region.replace(_nonzero(region, inputs[0]))
         return None
-    if op in MOVERS:
+    if op in MOVES or op in ("Concat", "Split"):
         outputs = list(region.proto.output)
         attrs = dict(region.node.attrs)
         region.replace(*region.layers(op, [f"out{place}" for place in range(len(outputs))], inputs, **attrs))
