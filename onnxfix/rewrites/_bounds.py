@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from onnxfix.model.view import Node
 
 _T = onnx.TensorProto
-INTEGERS: frozenset[int] = frozenset((_T.INT32, _T.INT64, _T.INT8, _T.UINT8, _T.INT16, _T.UINT16, _T.UINT32, _T.UINT64))
+WHOLE: frozenset[int] = frozenset((_T.INT32, _T.INT64, _T.INT8, _T.UINT8, _T.INT16, _T.UINT16, _T.UINT32, _T.UINT64))
 # Operators that give nothing but elements of their first input.
 CHOOSE = MOVES | {"GatherElements", "GatherND", "ReduceMax", "ReduceMin", "Split"}
 MAX_DEPTH = 40
@@ -22,7 +22,7 @@ MAX_DEPTH = 40
 
 def bound(facts: ScopeFacts, name: str, depth: int = 0) -> int | None:
     """A number that is above every element of a value of whole numbers, none of which is below 0; None where none is known."""
-    if facts.dtype(name) not in INTEGERS or depth > MAX_DEPTH:
+    if facts.dtype(name) not in WHOLE or depth > MAX_DEPTH:
         return None
     limit = _limit(facts, name, depth)
     largest = np.iinfo(onnx.helper.tensor_dtype_to_np_dtype(facts.dtype(name))).max

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import onnx
 
-from onnxfix.rewrites._forms import MOVES
+from onnxfix.rewrites._forms import EXACT_FLOATS, INTEGERS, MOVES
 from onnxfix.rewrites._region import Decline
 
 if TYPE_CHECKING:
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from onnxfix.rewrites._passes import Edit, Request
 
 _T = onnx.TensorProto
-INTEGERS = (_T.INT32, _T.INT64)
-# Beyond, not every whole number is a float.
-LARGEST = 1 << 24
 
 
 @dataclass(slots=True)
@@ -127,4 +124,4 @@ def _moves(node: Node, slot: int) -> bool:
 
 def _too_large(facts: ScopeFacts, name: str) -> bool:
     array = facts.constant(name)
-    return array is None or bool(np.abs(array).max(initial=0) >= LARGEST)
+    return array is None or bool(np.abs(array).max(initial=0) >= EXACT_FLOATS)
