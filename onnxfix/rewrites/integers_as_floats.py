@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import onnx
 
+from onnxfix.rewrites._edit import forget_declared
 from onnxfix.rewrites._forms import EXACT_FLOATS, INTEGERS, MOVES
 from onnxfix.rewrites._region import Decline
 
@@ -74,9 +75,7 @@ def run(model: onnx.ModelProto, request: Request, edit: Edit) -> Decline | None:
             floats = np.asarray(facts.constant(node.outputs[0]), np.float32)
             del node.proto.attribute[:]
             node.proto.attribute.append(onnx.helper.make_attribute("value", onnx.numpy_helper.from_array(floats)))
-    stay = [value for value in model.graph.value_info if value.name not in found.values]
-    del model.graph.value_info[:]
-    model.graph.value_info.extend(stay)
+    forget_declared(model.graph, found.values)
     return None
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import onnx
 
+from onnxfix.rewrites._edit import forget_declared
 from onnxfix.rewrites._forms import MOVES
 from onnxfix.rewrites._region import Decline
 
@@ -87,9 +88,7 @@ def run(model: onnx.ModelProto, request: Request, edit: Edit) -> Decline | None:
                 node.proto.input[position] = renamed.get(each, each)
             for position, each in enumerate(node.proto.output):
                 node.proto.output[position] = renamed.get(each, each)
-        stay = [info for info in model.graph.value_info if info.name not in renamed]
-        del model.graph.value_info[:]
-        model.graph.value_info.extend(stay)
+        forget_declared(model.graph, renamed)
     edit.sort()
     return None
 
