@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 import onnx
 
+from onnxfix.rewrites._forms import MOVES
+
 if TYPE_CHECKING:
     from onnxfix.model.facts import ScopeFacts
     from onnxfix.model.view import Node
 
 _T = onnx.TensorProto
-INTEGERS: frozenset[int] = frozenset((_T.INT32, _T.INT64, _T.INT8, _T.UINT8, _T.INT16, _T.UINT16, _T.UINT32, _T.UINT64))
-# Operators that only move elements of their first input.
-MOVERS = frozenset(
-    ("Expand", "Flatten", "Identity", "Reshape", "Slice", "Split", "Squeeze", "Tile", "Transpose", "Unsqueeze", "GatherND")
-)
+WHOLE: frozenset[int] = frozenset((_T.INT32, _T.INT64, _T.INT8, _T.UINT8, _T.INT16, _T.UINT16, _T.UINT32, _T.UINT64))
+# Operators that give nothing but elements of their first input.
+CHOOSE = MOVES | {"GatherElements", "GatherND", "ReduceMax", "ReduceMin", "Split"}
 MAX_DEPTH = 40
 
 
 def bound(facts: ScopeFacts, name: str, depth: int = 0) -> int | None:
     """A number that is above every element of a value of whole numbers, none of which is below 0; None where none is known."""
-    if facts.dtype(name) not in INTEGERS or depth > MAX_DEPTH:
+    if facts.dtype(name) not in WHOLE or depth > MAX_DEPTH:
         return None
     limit = _limit(facts, name, depth)
     largest = np.iinfo(onnx.helper.tensor_dtype_to_np_dtype(facts.dtype(name))).max
@@ -40,7 +40,7 @@ def _limit(facts: ScopeFacts, name: str, depth: int) -> int | None:
         return _extent(facts, node)
     if node.op_type == "OneHot":
         return bound(facts, node.input(2), depth + 1)
-    if node.op_type in MOVERS or node.op_type in ("Gather", "GatherElements", "ReduceMax", "ReduceMin"):
+    if node.op_type in CHOOSE:
         return bound(facts, node.input(0), depth + 1)
     if node.op_type == "Cast":
         return 2 if facts.dtype(node.input(0)) == _T.BOOL else bound(facts, node.input(0), depth + 1)

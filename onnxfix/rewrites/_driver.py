@@ -367,22 +367,9 @@ class Driver:
                     return Refusal(declined.reason), None
         new_facts, findings, shadowed, misread = self.lint(model)
         fixed = [finding for proposal in batch if not proposal.makes_way for finding in proposal.findings]
-        retyped = any(proposal.info.retypes for proposal in batch)
-        rebatched = any(proposal.info.rebatches for proposal in batch)
-        new_outputs = any(proposal.info.new_outputs for proposal in batch)
-        refusal = broken_gate(
-            state.model,
-            model,
-            state.findings,
-            findings,
-            fixed,
-            batch[0].info.phase,
-            self.level,
-            state.shadowed | misread,
-            retyped,
-            new_outputs,
-            rebatched,
-        )
+        rewrites = [proposal.info for proposal in batch]
+        excused = state.shadowed | misread
+        refusal = broken_gate(state.model, model, state.findings, findings, fixed, rewrites, self.level, excused)
         if refusal is None and batch[0].info.phase is Phase.EXPORTER_FAULTS:
             # what the file declares as its outputs tells whether the exporter meant it
             had, has = (declared_otherwise(each.view, each.of(each.view.main)) for each in (facts, new_facts))

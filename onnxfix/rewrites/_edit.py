@@ -10,7 +10,7 @@ import onnx
 from onnxfix.model.view import ModelView, captured_names, graphs_of, topological_order
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Container, Iterable
 
     from onnxfix.model.view import Scope
     from onnxfix.rewrites._region import Change
@@ -125,12 +125,16 @@ def _splice(
     kept = [nodes[index] for index in order]
     del graph.node[:]
     graph.node.extend(kept)
-    gone = {name for node in old for name in node.output} - {name for node in kept for name in node.output}
-    stay = [value for value in graph.value_info if value.name not in gone]
+    forget_declared(graph, {name for node in old for name in node.output} - {name for node in kept for name in node.output})
+    return freed - own
+
+
+def forget_declared(graph: onnx.GraphProto, names: Container[str]) -> None:
+    """Drop what the graph declares of inner values that are gone, or have another type or shape now."""
+    stay = [value for value in graph.value_info if value.name not in names]
     if len(stay) < len(graph.value_info):
         del graph.value_info[:]
         graph.value_info.extend(stay)
-    return freed - own
 
 
 def _touch(log: EditLog, key: str, node: onnx.NodeProto, code: str) -> None:

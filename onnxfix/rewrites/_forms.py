@@ -19,8 +19,13 @@ if TYPE_CHECKING:
     from onnxfix.rewrites._region import Region
 
 FLOATS = (onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16, onnx.TensorProto.DOUBLE)
+INTEGERS = (onnx.TensorProto.INT32, onnx.TensorProto.INT64)
+# Whole numbers up to here are all in float32.
+EXACT_FLOATS = 1 << 24
 # Element-wise operators broadcast from opset 7 on, Max, Min, Sum and Mean from 8 on.
 BROADCASTS, VARIADIC_BROADCASTS = 7, 8
+# Operators whose one output is elements of their first input, moved or repeated.
+MOVES = frozenset(("Expand", "Flatten", "Gather", "Identity", "Reshape", "Slice", "Squeeze", "Tile", "Transpose", "Unsqueeze"))
 
 
 def float_kind(region: Region, facts: ScopeFacts, *, since: int = BROADCASTS) -> np.dtype | Decline:

@@ -15,6 +15,7 @@ from onnxfix.rules.finding import Severity
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from onnxfix.rewrites.catalogue import RewriteInfo
     from onnxfix.rules.finding import Finding
 
 # A rewrite that makes more nodes than this of a model is no repair.
@@ -85,27 +86,25 @@ def broken_gate(
     findings: Iterable[Finding],
     left: list[Finding],
     fixed: Sequence[Finding],
-    phase: Phase,
+    rewrites: Sequence[RewriteInfo],
     level: int,
     shadowed: set[str],
-    retyped: bool = False,
-    new_outputs: bool = False,
-    rebatched: bool = False,
 ) -> Refusal | None:
     """Why `after` may not stand; None where every gate is passed.
 
-    `findings` are those of `before`, `left` those of `after`, `fixed` those that the batch was to fix; `shadowed` outputs stood
-    behind a refused node before, so that an error there comes to light and is not new, or get other shapes for now than ONNX gives;
-    `retyped` says that consent was given to other element types of inputs and outputs, `new_outputs` to other outputs, `rebatched`
-    to a batch of 1 before their axes.
+    `findings` are those of `before`, `left` those of `after`, `fixed` those that the batch was to fix. The `rewrites` of the batch,
+    all of one phase, say what of the interface they may change. `shadowed` outputs stood behind a refused node before, so that an
+    error there comes to light and is not new, or get other shapes for now than ONNX gives.
     """
+    phase = rewrites[0].phase
     error = checker_error(after, level)
     if error is not None:
         return Refusal(f"the checker refuses the result: {error}")
     (inputs, outputs), (own_inputs, own_outputs) = (
-        interface(model, types=not retyped, shapes=not rebatched) for model in (before, after)
+        interface(model, types=not any(info.retypes for info in rewrites), shapes=not any(info.rebatches for info in rewrites))
+        for model in (before, after)
     )
-    if inputs != own_inputs or (outputs != own_outputs and not new_outputs):
+    if inputs != own_inputs or (outputs != own_outputs and not any(info.new_outputs for info in rewrites)):
         return Refusal("the model's inputs or outputs would change")
     if len(after.graph.node) > len(before.graph.node) * MAX_GROWTH + ROOM:
         return Refusal(f"the model would grow from {len(before.graph.node)} to {len(after.graph.node)} nodes")

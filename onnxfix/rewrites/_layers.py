@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
     from onnxfix.rewrites._region import Region
 
+# An end of Slice beyond every size.
+TO_THE_END = 2**31 - 1
+
 
 def _integers(region: Region, role: str, values: Sequence[int]) -> gs.Constant:
     return region.constant(role, np.array(values, np.int64))

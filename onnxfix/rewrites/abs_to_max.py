@@ -11,16 +11,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import onnx
 
-from onnxfix.rewrites._forms import number
+from onnxfix.rewrites._forms import INTEGERS, number
 from onnxfix.rewrites._region import Decline
 
 if TYPE_CHECKING:
     from onnxfix.model.facts import ScopeFacts
     from onnxfix.rewrites._region import Region
     from onnxfix.targets import Target
-
-
-INTEGERS = (onnx.TensorProto.INT32, onnx.TensorProto.INT64)
 
 
 def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Decline | None:

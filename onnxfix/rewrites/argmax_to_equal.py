@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import onnx
 
+from onnxfix.rewrites._forms import INTEGERS
 from onnxfix.rewrites._layers import cast, reduce
 from onnxfix.rewrites._region import Decline
 
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
     from onnxfix.model.facts import ScopeFacts
     from onnxfix.rewrites._region import Region
     from onnxfix.targets import Target
-
-
-INTEGERS = (onnx.TensorProto.INT32, onnx.TensorProto.INT64)
 
 
 def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Decline | None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import onnx
 
-from onnxfix.rewrites._edit import apply_changes
+from onnxfix.rewrites._edit import apply_changes, forget_declared
 from onnxfix.rewrites._lifted import FORMS, lifted_shape
 from onnxfix.rewrites._region import Decline, Region
 from onnxfix.rewrites.batch_of_one import lift, members_of
@@ -47,9 +47,7 @@ def run(model: onnx.ModelProto, request: Request, edit: Edit) -> Decline | None:
             shape = lifted_shape([int(dim) for dim in facts.static_shape(value.name) or ()])
             kind, words = value.type.tensor_type.elem_type, value.doc_string
             value.CopyFrom(onnx.helper.make_tensor_value_info(value.name, kind, shape, doc_string=words))
-    stay = [value for value in model.graph.value_info if value.name not in through]
-    del model.graph.value_info[:]
-    model.graph.value_info.extend(stay)
+    forget_declared(model.graph, through)
     return None
 
 

@@ -2,13 +2,14 @@
 
 A release that casts nothing can then do without: a constant is stored in the other type, and of two Casts one is left where the
 type between them holds all that the data has. Asked of the first of the two it moves those behind it. Guard: between the two there
-are only Transpose, Reshape and their kind, with constant parameters. The same bits over 9 cases.
+are only Transpose, Reshape and their kind, with constant parameters, or a Gather from a constant. The same bits over 9 cases.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from onnxfix.rewrites._forms import MOVES
 from onnxfix.rewrites._layers import cast
 from onnxfix.rewrites._region import Change, Decline
 from onnxfix.rewrites.cast_chain import HOLDS
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from onnxfix.model.view import Node
     from onnxfix.rewrites._region import Region
     from onnxfix.targets import Target
-
-MOVERS = frozenset(("Expand", "Flatten", "Gather", "Identity", "Reshape", "Slice", "Squeeze", "Tile", "Transpose", "Unsqueeze"))
 
 
 def rewrite(region: Region, facts: ScopeFacts, target: Target) -> list[Change] | Decline:
@@ -47,7 +46,7 @@ def _later(facts: ScopeFacts, name: str) -> list[Node]:
                 continue
             if node.op_type == "Cast":
                 found[node.index] = node
-            elif node.op_type in MOVERS:
+            elif node.op_type in MOVES:
                 waiting.append(node.outputs[0])
     return list(found.values())
 
@@ -57,7 +56,7 @@ def _move(region: Region, facts: ScopeFacts) -> Decline | None:
     name = region.proto.input[0]
     while True:
         maker = facts.scope.producers.get(name)
-        if maker is None or maker.domain or maker.op_type not in MOVERS:
+        if maker is None or maker.domain or maker.op_type not in MOVES:
             break
         moves.append(maker)
         if maker.op_type == "Gather" and facts.is_constant(maker.input(0)):

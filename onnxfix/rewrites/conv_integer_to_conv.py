@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import onnx
 
+from onnxfix.rewrites._forms import EXACT_FLOATS
 from onnxfix.rewrites._layers import cast
 from onnxfix.rewrites._region import Decline
 
@@ -32,7 +33,7 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Decline | None
     point = zeros[1].astype(np.int64).reshape((-1,) + (1,) * (weights.ndim - 1))
     factors = weights.astype(np.int64) - point
     most = int(np.abs(factors).reshape(factors.shape[0], -1).sum(1).max(initial=0)) * 256
-    if most >= 1 << 24:
+    if most >= EXACT_FLOATS:
         return Decline(f"sums may reach {most}, beyond what float32 holds exactly")
     data = cast(region, "data", region.node.inputs[0], onnx.TensorProto.FLOAT)
     if zeros[0].any():

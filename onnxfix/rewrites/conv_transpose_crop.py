@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onnxfix.rewrites._layers import slice_
+from onnxfix.rewrites._layers import TO_THE_END, slice_
 from onnxfix.rewrites._region import Decline
 
 if TYPE_CHECKING:
     from onnxfix.model.facts import ScopeFacts
     from onnxfix.rewrites._region import Region
     from onnxfix.targets import Target
-
-TO_THE_END = 2**31 - 1
 
 
 def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Decline | None:

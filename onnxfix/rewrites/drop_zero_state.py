@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from onnxfix.model.dims import Poly
+from onnxfix.rewrites._forms import MOVES
 from onnxfix.rewrites._region import Decline
 from onnxfix.rewrites._values import constant_value
 
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
     from onnxfix.targets import Target
 
 LENGTHS, HIDDEN, CELL = 4, 5, 6
-# Operators that only move the elements of their first input, or repeat them.
-MOVES = {"Cast", "Expand", "Flatten", "Gather", "Identity", "Reshape", "Slice", "Squeeze", "Tile", "Transpose", "Unsqueeze"}
+# Operators that make zeros of zeros.
+KEEP_ZERO = MOVES | {"Cast"}
 
 
 def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Decline | None:
@@ -88,7 +89,7 @@ def is_zero(facts: ScopeFacts, name: str) -> bool:
                 return False
         elif maker.op_type == "Concat":
             waiting.extend(maker.inputs)
-        elif maker.op_type in MOVES:
+        elif maker.op_type in KEEP_ZERO:
             waiting.append(maker.inputs[0])
         else:
             return False

@@ -21,6 +21,7 @@ import onnx
 from onnxfix.model._arithmetic import EVALUATED
 from onnxfix.model.dims import Poly, divide
 from onnxfix.rewrites._interpolation import output_size
+from onnxfix.rewrites._layers import TO_THE_END
 from onnxfix.rewrites._region import Change, Decline
 from onnxfix.rewrites._values import constant_value
 
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from onnxfix.rewrites._region import Region
     from onnxfix.targets import Target
 
-TO_THE_END = 2**31 - 1
 # The largest k for which the bounds `dim - k` and -k are the same at every size, with a positive step.
 SAFE_BEYOND = 2
 # The inputs of an operator that are parameters rather than data.

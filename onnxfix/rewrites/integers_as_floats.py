@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import onnx
 
+from onnxfix.rewrites._edit import forget_declared
+from onnxfix.rewrites._forms import EXACT_FLOATS, INTEGERS, MOVES
 from onnxfix.rewrites._region import Decline
-from onnxfix.rewrites.interface_type import MOVES
 
 if TYPE_CHECKING:
     from onnxfix.model.facts import ScopeFacts
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
     from onnxfix.rewrites._passes import Edit, Request
 
 _T = onnx.TensorProto
-INTEGERS = (_T.INT32, _T.INT64)
-# Beyond, not every whole number is a float.
-LARGEST = 1 << 24
 
 
 @dataclass(slots=True)
@@ -77,9 +75,7 @@ def run(model: onnx.ModelProto, request: Request, edit: Edit) -> Decline | None:
             floats = np.asarray(facts.constant(node.outputs[0]), np.float32)
             del node.proto.attribute[:]
             node.proto.attribute.append(onnx.helper.make_attribute("value", onnx.numpy_helper.from_array(floats)))
-    stay = [value for value in model.graph.value_info if value.name not in found.values]
-    del model.graph.value_info[:]
-    model.graph.value_info.extend(stay)
+    forget_declared(model.graph, found.values)
     return None
 
 
@@ -127,4 +123,4 @@ def _moves(node: Node, slot: int) -> bool:
 
 def _too_large(facts: ScopeFacts, name: str) -> bool:
     array = facts.constant(name)
-    return array is None or bool(np.abs(array).max(initial=0) >= LARGEST)
+    return array is None or bool(np.abs(array).max(initial=0) >= EXACT_FLOATS)

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 
 import onnx
 
+from onnxfix.rewrites._edit import forget_declared
+from onnxfix.rewrites._forms import MOVES
 from onnxfix.rewrites._region import Decline
 
 if TYPE_CHECKING:
@@ -39,8 +41,6 @@ STANDS_FOR = {
     "BOOL": ("INT32", "FLOAT"),
 }
 INTEGERS = {"INT64", "INT16", "UINT16", "INT8", "UINT8", "BOOL"}
-# Operators that only move the elements of their first input.
-MOVES = {"Flatten", "Gather", "Identity", "Reshape", "Slice", "Squeeze", "Transpose", "Unsqueeze", "Expand", "Tile"}
 # Where indices of either integer type go.
 INDICES = {("Gather", 1), ("GatherElements", 1), ("ScatterElements", 1), ("OneHot", 0)}
 
@@ -88,9 +88,7 @@ def run(model: onnx.ModelProto, request: Request, edit: Edit) -> Decline | None:
                 node.proto.input[position] = renamed.get(each, each)
             for position, each in enumerate(node.proto.output):
                 node.proto.output[position] = renamed.get(each, each)
-        stay = [info for info in model.graph.value_info if info.name not in renamed]
-        del model.graph.value_info[:]
-        model.graph.value_info.extend(stay)
+        forget_declared(model.graph, renamed)
     edit.sort()
     return None
 

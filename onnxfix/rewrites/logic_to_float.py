@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import onnx
 
-from onnxfix.rewrites._bounds import INTEGERS, bound
-from onnxfix.rewrites._forms import number
+from onnxfix.rewrites._bounds import WHOLE, bound
+from onnxfix.rewrites._forms import EXACT_FLOATS, MOVES, number
 from onnxfix.rewrites._layers import clip
 from onnxfix.rewrites._region import Change, Decline
 from onnxfix.rewrites.integers_to_table import MAX_TABLE, lookup, table_of
@@ -29,14 +29,8 @@ if TYPE_CHECKING:
 
 
 FLOAT, BOOL = onnx.TensorProto.FLOAT, onnx.TensorProto.BOOL
-# Whole numbers up to here are all in float32.
-EXACT_FLOATS = 1 << 24
 MAKERS = ("Greater", "Less", "GreaterOrEqual", "LessOrEqual", "Equal")
 GATES = ("And", "Or", "Xor", "Not")
-MOVERS = (
-    *("Concat", "Expand", "Flatten", "Gather", "Identity", "Reshape"),
-    *("Slice", "Split", "Squeeze", "Tile", "Transpose", "Unsqueeze"),
-)
 
 
 def rewrite(region: Region, facts: ScopeFacts, target: Target) -> list[Change] | Decline:
@@ -128,7 +122,7 @@ def _write(region: Region, facts: ScopeFacts) -> Decline | None:
             return None
         if region.node.attrs["to"] != BOOL:
             return Decline("it casts no boolean", plain=True)
-        if facts.dtype(names[0]) in INTEGERS:
+        if facts.dtype(names[0]) in WHOLE:
             table = table_of(region, facts)
             if not isinstance(table, Decline):
                 region.replace(lookup(region, "some", table[0], table[1].astype(np.float32)))
@@ -137,7 +131,7 @@ def _write(region: Region, facts: ScopeFacts) -> Decline | None:
             return Decline(f"a boolean is cast from {facts.dtype_name(names[0])}")
         region.replace(_nonzero(region, inputs[0]))
         return None
-    if op in MOVERS:
+    if op in MOVES or op in ("Concat", "Split"):
         outputs = list(region.proto.output)
         attrs = dict(region.node.attrs)
         region.replace(*region.layers(op, [f"out{place}" for place in range(len(outputs))], inputs, **attrs))
@@ -168,14 +162,14 @@ def _as_float(region: Region, facts: ScopeFacts, slot: int) -> gs.Tensor:
 
 def _compare(region: Region, facts: ScopeFacts, op: str, inputs: list[gs.Tensor]) -> Decline | None:
     dtypes = {facts.dtype(name) for name in region.proto.input}
-    table = table_of(region, facts) if dtypes <= INTEGERS else None
+    table = table_of(region, facts) if dtypes <= WHOLE else None
     if table is not None and not isinstance(table, Decline):
         region.replace(lookup(region, "compared", table[0], table[1].astype(np.float32)))
         return None
-    if dtypes <= INTEGERS:
+    if dtypes <= WHOLE:
         floats = [_bounded(region, facts, slot) for slot in range(2)]
         inputs = [tensor for tensor in floats if tensor is not None]
-    if len(inputs) < 2 or (dtypes != {FLOAT} and not dtypes <= INTEGERS and not (op == "Equal" and dtypes == {BOOL})):
+    if len(inputs) < 2 or (dtypes != {FLOAT} and not dtypes <= WHOLE and not (op == "Equal" and dtypes == {BOOL})):
         return Decline(f"{op} compares {facts.dtype_name(region.proto.input[0])} data")
     if region.proto.input[0] == region.proto.input[1] or any(_infinite(facts, name) for name in region.proto.input):
         return Decline("it tells NaN or an infinity from numbers, and differences are right for finite data alone")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import onnx
 
-from onnxfix.rewrites._forms import float_kind, is_read
+from onnxfix.rewrites._forms import EXACT_FLOATS, float_kind, is_read
 from onnxfix.rewrites._layers import cast, gather
 from onnxfix.rewrites._pooling import windows_of
 from onnxfix.rewrites._region import Decline
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from onnxfix.rewrites._region import Region
     from onnxfix.targets import Target
 
-# Below it every whole number is a FLOAT.
-LARGEST = 1 << 24
 # Where exists, and Max and Greater broadcast.
 OPSET = 9
 
@@ -41,7 +39,7 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Decline | None
     windows = windows_of(region, facts)
     if isinstance(windows, Decline):
         return windows
-    if shape is None or np.prod(shape) >= LARGEST:
+    if shape is None or np.prod(shape) >= EXACT_FLOATS:
         return Decline("the shape is dynamic, or has too many elements to count in FLOAT")
     by_column = int(region.node.attrs.get("storage_order", 0))
     if target.implicit_batch:

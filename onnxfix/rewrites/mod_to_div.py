@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import onnx
-
+from onnxfix.rewrites._forms import INTEGERS
 from onnxfix.rewrites._region import Decline
 
 if TYPE_CHECKING:
@@ -18,9 +17,6 @@ if TYPE_CHECKING:
     from onnxfix.model.facts import ScopeFacts
     from onnxfix.rewrites._region import Region
     from onnxfix.targets import Target
-
-
-INTEGERS = (onnx.TensorProto.INT32, onnx.TensorProto.INT64)
 
 
 def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Decline | None:

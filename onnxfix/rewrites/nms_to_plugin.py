@@ -23,7 +23,7 @@ import numpy as np
 import onnx
 
 from onnxfix.model.dims import Poly
-from onnxfix.rewrites._edit import without_orphans
+from onnxfix.rewrites._edit import forget_declared, without_orphans
 from onnxfix.rewrites._region import Decline
 
 if TYPE_CHECKING:
@@ -106,9 +106,7 @@ def run(model: onnx.ModelProto, request: Request, edit: Edit) -> Decline | None:
     del graph.node[:]
     graph.node.extend(kept)
     edit.sort()
-    stay = [value for value in graph.value_info if value.name not in gone]
-    del graph.value_info[:]
-    graph.value_info.extend(stay)
+    forget_declared(graph, gone)
     if not any(item.domain == DOMAIN for item in model.opset_import):
         model.opset_import.append(onnx.helper.make_opsetid(DOMAIN, 1))
     return None

@@ -14,7 +14,7 @@ import numpy as np
 
 from onnxfix.rewrites._forms import float_kind, static_dims
 from onnxfix.rewrites._interpolation import interpolation_of
-from onnxfix.rewrites._layers import slice_
+from onnxfix.rewrites._layers import TO_THE_END, slice_
 from onnxfix.rewrites._region import Decline
 
 if TYPE_CHECKING:
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from onnxfix.model.facts import ScopeFacts
     from onnxfix.rewrites._region import Region
     from onnxfix.targets import Target
-
-
-TO_THE_END = 2**31 - 1
 
 
 def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Decline | None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import onnx
 
+from onnxfix.rewrites._forms import INTEGERS
 from onnxfix.rewrites._region import Change, Decline
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 MOST = 1 << 15
 DENOMINATOR = 1000
-INTEGERS = (onnx.TensorProto.INT32, onnx.TensorProto.INT64)
 ROUNDING = {"Round": np.rint, "Floor": np.floor, "Ceil": np.ceil}
 
 

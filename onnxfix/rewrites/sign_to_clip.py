@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import onnx
 
-from onnxfix.rewrites._forms import float_kind, number
+from onnxfix.rewrites._forms import INTEGERS, float_kind, number
 from onnxfix.rewrites._layers import clip
 from onnxfix.rewrites._region import Decline
 
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from onnxfix.model.facts import ScopeFacts
     from onnxfix.rewrites._region import Region
     from onnxfix.targets import Target
-
-
-INTEGERS = (onnx.TensorProto.INT32, onnx.TensorProto.INT64)
 
 
 def rewrite(region: Region, facts: ScopeFacts, target: Target) -> Decline | None:

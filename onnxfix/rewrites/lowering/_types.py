@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 import onnx
 
 from onnxfix.rewrites import _layers
+from onnxfix.rewrites._forms import INTEGERS
 
 if TYPE_CHECKING:
     from onnxfix.rewrites._region import Decline, Region
 
 _T = onnx.TensorProto
-INTEGERS = (_T.INT32, _T.INT64)
 # The types that hold every value of a type, in order of preference.
 WIDER: dict[int, tuple[int, ...]] = {
     _T.BOOL: (_T.INT32, _T.UINT8, _T.FLOAT),

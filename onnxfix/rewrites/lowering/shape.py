@@ -10,8 +10,6 @@ from onnxfix.rewrites.lowering import _general
 if TYPE_CHECKING:
     from onnxfix.rewrites._region import Decline, Region
 
-TO_THE_END = 2**31 - 1
-
 
 def lower(region: Region, low: int) -> Decline | None:
     """See the module."""
@@ -19,5 +17,5 @@ def lower(region: Region, low: int) -> Decline | None:
     if low >= 15 or (not start and end is None):
         return _general.lower(region, low)
     whole = region.layer("Shape", "whole", [region.node.inputs[0]])
-    region.replace(_layers.slice_(region, "part", whole, [0], [start], [TO_THE_END if end is None else end]))
+    region.replace(_layers.slice_(region, "part", whole, [0], [start], [_layers.TO_THE_END if end is None else end]))
     return None
