@@ -19,9 +19,11 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> list[Change] |
     """See the module."""
     proto, scope = region.proto, facts.scope
     readers = [node for node, _ in scope.consumers.get(proto.output[0], ())]
-    if proto.output[0] in scope.outputs or len(readers) != 1 or readers[0].op_type != "Cast" or readers[0].scope is not scope:
+    if proto.output[0] in scope.outputs or len(readers) != 1 or readers[0].scope is not scope:
         return Decline("others than one Cast read it", plain=True)
     cast = readers[0]
+    if cast.domain or cast.op_type != "Cast":
+        return Decline("others than one Cast read it", plain=True)
     region.edited.input[0] = region.free_name("first")
     region.edited.output[0] = cast.proto.output[0]
     changed = region.change()

@@ -378,7 +378,7 @@ _ALL = (
     _info("quantized_pair_to_float", "levels as whole numbers in floats", EXACT, OPERATORS, "DequantizeLinear QuantizeLinear"),
     _info("dft_to_matmul", "MatMul with the matrix of the transform", EQUIVALENT, OPERATORS, "DFT STFT"),
     _info("topk_in_rounds", "TopK of 3840, then of what is left, and Concat", EQUIVALENT, OPERATORS, "TopK"),
-    _info("round_to_integer", "the same of whole numbers", EXACT, OPERATORS, "Ceil Floor Round"),
+    _info("round_to_integer", "the same of whole numbers", EQUIVALENT, OPERATORS, "Ceil Floor Round"),
     _info("moved_shape_to_gather", "one Gather from the numbers in a row", EXACT, OPERATORS, "Reshape"),
     _info(
         "scatter_by_equality",
@@ -388,7 +388,7 @@ _ALL = (
         "Scatter ScatterElements ScatterND",
     ),
     _info("max_unpool_to_scatter", "the values scattered into zeros", EXACT, OPERATORS, "MaxUnpool"),
-    _info("range_to_integers", "a Range of integers, times the step, plus the start", EXACT, OPERATORS, "Range"),
+    _info("range_to_integers", "a Range of integers, times the step, plus the start", EQUIVALENT, OPERATORS, "Range"),
     _info("merge_axes", "axes that move together merged into one", EXACT, OPERATORS, "Reshape"),
     _info(
         "prelu_slope_per_channel",

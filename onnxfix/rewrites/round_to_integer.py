@@ -1,7 +1,7 @@
 """Round, Floor or Ceil of a product in shape arithmetic, between Casts, in whole numbers: (2np + q - 1 + (np/q mod 2)) / 2q.
 
-The factors become fractions p/q. Guard: Cast of integers, Mul or Div by constants, the operator, and Casts to integers; and the
-formula gives the same for every size up to MOST, all of which are tried here. Bit-equal over those sizes.
+The factors become fractions p/q. Guard: Cast of sizes, none of them below 0, Mul or Div by constants, the operator, and Casts to
+integers; and the formula gives the same for every size up to MOST, all of which are tried here. Bit-equal over those sizes.
 """
 
 from __future__ import annotations
@@ -38,6 +38,9 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> list[Change] |
     if isinstance(chain, Decline):
         return chain
     source, steps, kind = chain
+    numbers = facts.array(source)
+    if numbers is None or any(facts.smallest(number) < 0 for number in numbers.ravel()):
+        return Decline("what it starts from is no size, and may be negative")
     sizes = np.arange(MOST + 1)
     shape = np.broadcast_shapes(*(factor.shape for _, factor in steps)) or (1,)
     fractions = []

@@ -50,6 +50,17 @@ def test_what_is_no_rounding_of_sizes_is_declined() -> None:
     assert "made by Add" in str(ask(rounded("Round", "Add", [1.5]), "round_to_integer"))
 
 
+def test_numbers_that_may_be_negative_are_not_rounded_in_whole_numbers() -> None:
+    """Division of integers rounds them towards 0."""
+    model = parse(
+        """<ir_version: 7, opset_import: ["" : 13]> g (float[N] x) => (int64[1] y) <int64[1] ten = {10}, float[1] half = {0.5}> {
+          s = Shape (x)  less = Sub (s, ten)  f = Cast <to = 1> (less)  m = Mul (f, half)
+          [node] r = Floor (m)  y = Cast <to = 7> (r)
+        }"""
+    )
+    assert ask(model, "round_to_integer") == "what it starts from is no size, and may be negative"
+
+
 PADS = """
 <ir_version: 7, opset_import: ["" : 13]>
 g (float[A,B] x) => (int64[P] y, int64[Q] z)
