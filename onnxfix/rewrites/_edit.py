@@ -20,10 +20,18 @@ RULE_KEY = "onnxfix.rule"
 
 @dataclass(slots=True)
 class EditLog:
-    """What was done to original nodes: keys of those replaced, of those around them and of those orphaned, with the rule's code."""
+    """What was done to original nodes: keys of those replaced, of those around them and of those orphaned, with the rule's code.
+
+    `functions_dropped` has the paths of functions that are gone.
+    """
 
     touched: dict[tuple[str, str], str] = field(default_factory=dict)
     initializers_dropped: set[str] = field(default_factory=set)
+    functions_dropped: set[str] = field(default_factory=set)
+
+    def copy(self) -> EditLog:
+        """One to go on with that leaves this as it is."""
+        return EditLog(dict(self.touched), set(self.initializers_dropped), set(self.functions_dropped))
 
 
 def node_key(scope: str, node: onnx.NodeProto) -> tuple[str, str]:
@@ -44,9 +52,7 @@ def node_around(scope: Scope) -> onnx.NodeProto | None:
     """The node that holds a subgraph; None for the main graph and for functions."""
     if scope.parent is None:
         return None
-    return next(
-        scope.parent.nodes_by_index[index].proto for index, inner in scope.parent.subgraphs.items() if scope in inner.values()
-    )
+    return scope.parent.nodes_by_index[scope.position].proto
 
 
 def copy_model(model: onnx.ModelProto) -> onnx.ModelProto:
@@ -111,7 +117,7 @@ def _splice(
     new: dict[int, list[onnx.NodeProto]] = {}
     for change, code in changes:
         replaced = old[change.index]
-        _touch(log, key, replaced, code)
+        touch(log, key, replaced, code)
         _carry_over(replaced, change.nodes, code)
         new[change.index] = change.nodes
         freed.update(name for name in (*replaced.input, *captured_names(replaced)) if name)
@@ -137,14 +143,14 @@ def forget_declared(graph: onnx.GraphProto, names: Container[str]) -> None:
         graph.value_info.extend(stay)
 
 
-def _touch(log: EditLog, key: str, node: onnx.NodeProto, code: str) -> None:
+def touch(log: EditLog, key: str, node: onnx.NodeProto, code: str) -> None:
     """Note that the node goes, and with it those of its subgraphs."""
     here = node_key(key, node)
     log.touched.setdefault(here, code)
     for attribute in node.attribute:
         for name, graph in graphs_of(attribute):
             for inner in graph.node:
-                _touch(log, "/".join((*here, name)), inner, code)
+                touch(log, "/".join((*here, name)), inner, code)
 
 
 def _carry_over(old: onnx.NodeProto, nodes: list[onnx.NodeProto], code: str) -> None:
@@ -197,7 +203,7 @@ def without_orphans(
         if id(made) in dropped or any(readers.get(other, 0) > 0 or other in outputs for other in made.output if other):
             continue
         dropped.add(id(made))
-        _touch(log, key, made, "orphaned")
+        touch(log, key, made, "orphaned")
         for source in (*made.input, *captured_names(made)):
             readers[source] -= 1
             if source:
