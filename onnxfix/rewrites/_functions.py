@@ -76,21 +76,27 @@ def _key(function: onnx.FunctionProto) -> _Key:
     return domain_of(function.domain), function.name, function.overload
 
 
+def called_functions(model: onnx.ModelProto) -> list[onnx.FunctionProto]:
+    """The functions that a way from the main graph leads to."""
+    functions = {_key(item): item for item in reversed(model.functions)}
+    reached: dict[_Key, onnx.FunctionProto] = {}
+    waiting = list(all_nodes(model.graph.node))
+    while waiting:
+        node = waiting.pop()
+        called = (domain_of(node.domain), node.op_type, node.overload)
+        if called in functions and called not in reached:
+            reached[called] = functions[called]
+            waiting += all_nodes(functions[called].node)
+    return list(reached.values())
+
+
 def drop_uncalled(model: onnx.ModelProto, opset: int, code: str, log: EditLog) -> None:
     """Remove the functions that no way from the main graph leads to, and that a model of ONNX's opset `opset` may not have.
 
     The checker wants every operator of a function to be of one version in the function's own opset and in the model's.
     """
-    functions = {_key(item): item for item in model.functions}
-    reached: set[_Key] = set()
-    waiting = list(_all_nodes(model.graph.node))
-    while waiting:
-        node = waiting.pop()
-        called = (domain_of(node.domain), node.op_type, node.overload)
-        if called in functions and called not in reached:
-            reached.add(called)
-            waiting += _all_nodes(functions[called].node)
-    uncalled = {key: item for key, item in functions.items() if key not in reached}
+    reached = {_key(item) for item in called_functions(model)}
+    uncalled = {_key(item): item for item in model.functions if _key(item) not in reached}
     gone = {key: item for key, item in uncalled.items() if _has_others(item, opset)}
     while True:  # those that call one of them go with it
         more = {key: item for key, item in uncalled.items() if key not in gone and gone.keys() & _called(item)}
@@ -109,22 +115,23 @@ def drop_uncalled(model: onnx.ModelProto, opset: int, code: str, log: EditLog) -
 
 def _called(function: onnx.FunctionProto) -> set[_Key]:
     """What the function calls, if it is a function."""
-    return {(domain_of(node.domain), node.op_type, node.overload) for node in _all_nodes(function.node)}
+    return {(domain_of(node.domain), node.op_type, node.overload) for node in all_nodes(function.node)}
 
 
 def _has_others(function: onnx.FunctionProto, opset: int) -> bool:
     """Whether an operator of the function has another version in `opset`, or none."""
     own = opsets_of(function.opset_import).get("", opset)
-    for op in {node.op_type for node in _all_nodes(function.node) if not domain_of(node.domain)}:
+    for op in {node.op_type for node in all_nodes(function.node) if not domain_of(node.domain)}:
         here, there = schema_at(op, own), schema_at(op, opset)
         if here is not None and (there is None or there.since_version != here.since_version):
             return True
     return False
 
 
-def _all_nodes(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.NodeProto]:
+def all_nodes(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.NodeProto]:
+    """The nodes and those of their subgraphs."""
     for node in nodes:
         yield node
         for attribute in node.attribute:
             for _, graph in graphs_of(attribute):
-                yield from _all_nodes(graph.node)
+                yield from all_nodes(graph.node)

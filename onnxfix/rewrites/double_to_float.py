@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import onnx
 
+from onnxfix.rewrites._functions import all_nodes, called_functions
 from onnxfix.rewrites._region import Decline
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from onnxfix.model.facts import Facts, ScopeFacts
     from onnxfix.rewrites._passes import Edit, Request
@@ -38,7 +39,7 @@ def check(request: Request) -> Decline | None:
         wide = [name for name in names if main.dtype(name) == DOUBLE and not facts.view.main.stores(name)]
         if wide:
             return Decline(f"{kind} {wide[0]} is DOUBLE; --allow {code} declares it FLOAT")
-    if any(scope.function is not None and _has_double(scope.function.node) for scope in facts.view.scopes):
+    if any(_has_double(all_nodes(function.node)) for function in called_functions(facts.view.proto)):
         return Decline("a model-local function computes with DOUBLE")
     for name, array in _constants(facts):
         if array is None:
@@ -64,7 +65,7 @@ def run(model: onnx.ModelProto, request: Request, edit: Edit) -> Decline | None:
     arrays = dict(_constants(facts))
     for scope, known in zip(edit.view.scopes, facts.view.scopes, strict=True):
         graph = scope.graph
-        if graph is None:
+        if graph is None or scope.root.function is not None:
             continue
         of = facts.of(known)
 
@@ -137,7 +138,7 @@ def _retype(node: onnx.NodeProto, arrays: dict[str, np.ndarray | None], where: s
             attribute.t.CopyFrom(onnx.numpy_helper.from_array(array.astype(np.float32), attribute.t.name))
 
 
-def _has_double(nodes: Iterator[onnx.NodeProto] | list[onnx.NodeProto]) -> bool:
+def _has_double(nodes: Iterable[onnx.NodeProto]) -> bool:
     return any(
         (attribute.name in TYPES and attribute.i == DOUBLE)
         or (attribute.type == onnx.AttributeProto.TENSOR and attribute.t.data_type == DOUBLE)
