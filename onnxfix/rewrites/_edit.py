@@ -111,7 +111,7 @@ def _splice(
     new: dict[int, list[onnx.NodeProto]] = {}
     for change, code in changes:
         replaced = old[change.index]
-        _touch(log, key, replaced, code)
+        touch(log, key, replaced, code)
         _carry_over(replaced, change.nodes, code)
         new[change.index] = change.nodes
         freed.update(name for name in (*replaced.input, *captured_names(replaced)) if name)
@@ -137,14 +137,14 @@ def forget_declared(graph: onnx.GraphProto, names: Container[str]) -> None:
         graph.value_info.extend(stay)
 
 
-def _touch(log: EditLog, key: str, node: onnx.NodeProto, code: str) -> None:
-    """Note that the node goes, and with it those of its subgraphs."""
+def touch(log: EditLog, key: str, node: onnx.NodeProto, code: str) -> None:
+    """Note that the node goes or gets another first output, and that those of its subgraphs go or get another key with it."""
     here = node_key(key, node)
     log.touched.setdefault(here, code)
     for attribute in node.attribute:
         for name, graph in graphs_of(attribute):
             for inner in graph.node:
-                _touch(log, "/".join((*here, name)), inner, code)
+                touch(log, "/".join((*here, name)), inner, code)
 
 
 def _carry_over(old: onnx.NodeProto, nodes: list[onnx.NodeProto], code: str) -> None:
@@ -197,7 +197,7 @@ def without_orphans(
         if id(made) in dropped or any(readers.get(other, 0) > 0 or other in outputs for other in made.output if other):
             continue
         dropped.add(id(made))
-        _touch(log, key, made, "orphaned")
+        touch(log, key, made, "orphaned")
         for source in (*made.input, *captured_names(made)):
             readers[source] -= 1
             if source:
