@@ -136,6 +136,16 @@ class Scope:
                 found.add(node.index)
         return frozenset(found)
 
+    @property
+    def root(self) -> Scope:
+        """The outermost scope around this one: the main graph, or a function's body."""
+        return self if self.parent is None else self.parent.root
+
+    @property
+    def in_function(self) -> bool:
+        """True for a model-local function's body and for the graphs in it."""
+        return self.root.function is not None
+
     def stores(self, name: str) -> bool:
         """True where `name` is an initializer of this very scope, sparse or not."""
         return name in self.initializers or name in self.sparse_initializers

@@ -241,7 +241,7 @@ class Driver:
         too_weak = _declined(finding, info.name, f"it is {info.applicability.value}", consent=info.applicability.value)
         if weaker and not info.lossy:
             return too_weak
-        if node is not None and not info.over_model and _root(node.scope).function is not None:
+        if node is not None and not info.over_model and node.scope.in_function:
             return too_weak if weaker else self._propose_inlining(finding, node, facts, names)
         if info.whole_model:
             proposal = self._propose_pass(finding, info, node, facts, names, own=own)
@@ -277,8 +277,8 @@ class Driver:
         target = next(target for target in self.targets if target.id == finding.target)
         changes: list[Change] = []
         for scope in facts.view.scopes:
-            for call in scope.nodes if _root(scope).function is None else ():
-                if call.called is None or not _reaches(call.called, _root(node.scope).path):
+            for call in scope.nodes if not scope.in_function else ():
+                if call.called is None or not _reaches(call.called, node.scope.root.path):
                     continue
                 answer = rewrite(_region(call, facts, names), facts.of(scope), target)
                 if isinstance(answer, Decline):
@@ -453,10 +453,6 @@ def _in_turn(finding: Finding) -> list[tuple[str, bool]]:
 
 def _earliest(fixes: Sequence[tuple[str, bool]]) -> Phase:
     return min((REWRITES[name].phase for name, _ in fixes), default=max(Phase))
-
-
-def _root(scope: Scope) -> Scope:
-    return scope if scope.parent is None else _root(scope.parent)
 
 
 def _region(node: Node, facts: Facts, names: Names) -> Region:

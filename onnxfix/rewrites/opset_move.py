@@ -252,7 +252,7 @@ def move(
         others: list[tuple[Change, str]] = []
         taken: set[tuple[str, int]] = set()
         stuck: Decline | None = None
-        nodes = [node for node in facts.view.nodes() if not node.domain and node.scope.function is None]
+        nodes = [node for node in facts.view.nodes() if not node.domain and not node.scope.in_function]
         for node in nodes:
             way = way_of(_maker(node, facts, names), low, target, allow)
             if isinstance(way, Decline):
@@ -288,7 +288,7 @@ def _raise(model: onnx.ModelProto, facts: Facts, high: int, code: str, names: Na
     """Bring every node of ONNX's own domain to the newer opset `high`."""
     changes: list[tuple[Change, str]] = []
     for node in facts.view.nodes():
-        if node.domain or node.scope.function is not None:
+        if node.domain or node.scope.in_function:
             continue
         region = _maker(node, facts, names)()
         declined = raise_node(region, high)
