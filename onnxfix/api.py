@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from onnxfix.errors import UsageError
 from onnxfix.model.difference import difference
 from onnxfix.model.facts import Facts
-from onnxfix.model.interface import check_opsets, check_shapes, freeze, lost_overrides, new_outputs, rebatched, retyped
+from onnxfix.model.interface import check_opsets, check_shapes, freeze, lost_overrides, new_outputs, open_inputs, rebatched, retyped
 from onnxfix.model.load import LoadedModel, check_external, external_locations, serialize
 from onnxfix.model.view import ModelView
 from onnxfix.results import LintReport, ModelInfo, RepairReport, TargetReport
@@ -139,7 +139,7 @@ def repair_model(
     after = _reports(targets, state.findings, driver.hidden(state.model))
     changed = bool(state.applied or frozen_notes) or start is not frozen
     errors = sum(report.count("error") for report in after)
-    changes = (change(proto, state.model) for change in (retyped, rebatched, new_outputs, lost_overrides))
+    changes = (change(frozen, state.model) for change in (retyped, rebatched, new_outputs, lost_overrides))
     interface = (*frozen_notes, *(text for texts in changes for text in texts))
     fidelity = ledger(start if simplified else proto, state, interface) if changed else None
     notes = (*filter(None, (simplified,)), *(f"froze {note}" for note in frozen_notes))
@@ -169,6 +169,7 @@ def repair_model(
         faults=faults,
         other_inputs=isinstance(wrong, CannotRunError) and wrong.other_inputs,
         failing=driver.failing,
+        dynamic=tuple(open_inputs(frozen).items()),
         diff=tuple(difference(proto, state.model)) if changed else (),
     )
     return report, output

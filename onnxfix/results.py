@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from onnxfix.verify.prove import Proof
 
 
+# The path of a model that was read from standard input.
+STDIN_NAME = "<stdin>"
+
+
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
     """A model file as it was read; `external_data` holds (file, bytes), bytes -1 where the file is absent."""
@@ -107,7 +111,7 @@ class RepairReport:
     `status` is `clean` (nothing to do, output identical), `repaired`, `partial` (proven, but errors remain), `declined` (errors
     remain and nothing is written) or `unproven` (the numbers differ or nothing runs, nothing is written; `reason` says why, and
     `detail` in the runtimes' own words). An unproven model may become provable with consent to fixes of the rules `faults`, or,
-    with `other_inputs`, on inputs of other shapes or values.
+    with `other_inputs`, on inputs of other shapes or values. `dynamic` holds the inputs whose sizes are open, with their shapes.
     """
 
     model: ModelInfo
@@ -128,6 +132,7 @@ class RepairReport:
     other_inputs: bool = False
     failing: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
     diff: tuple[str, ...] = field(default=())
+    dynamic: tuple[tuple[str, str], ...] = ()
 
     @property
     def resolved(self) -> int:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from onnxfix.cli._state import internal_error, is_of_stream
 from onnxfix.errors import ModelError, OnnxfixError, UsageError, escape
+from onnxfix.results import STDIN_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from onnxfix.model.load import LoadedModel
 
 STDIN = "-"
-_STDIN_NAME = "<stdin>"
 # Which code wins over several files: trouble first, then what a machine lacks, a failed proof, findings.
 _PRECEDENCE = (2, 4, 3, 1, 0)
 
@@ -72,7 +72,7 @@ def _expand_one(path: str, skip_suffix: str) -> Iterator[str]:
 def about(file: object, error: Exception) -> str:
     """The error's text, with the file's name in front where it says only which node or value of the model is meant."""
     text = str(error) if isinstance(error, OnnxfixError) else internal_error(error)
-    name = _STDIN_NAME if file == STDIN else str(file)
+    name = STDIN_NAME if file == STDIN else str(file)
     return text if isinstance(error, UsageError) or escape(name) in text else f"{name}: {text}"
 
 
@@ -123,12 +123,12 @@ def open_model(path: str) -> LoadedModel:
     import hashlib
 
     if sys.stdin is None:  # so is it in a process that was started without
-        raise ModelError(f"{_STDIN_NAME}: standard input is closed")
+        raise ModelError(f"{STDIN_NAME}: standard input is closed")
     try:
         data = sys.stdin.buffer.read()
     except OSError as error:
-        raise ModelError(f"{_STDIN_NAME}: cannot be read: {error.strerror or error}") from None
-    return LoadedModel(parse_model(data, _STDIN_NAME), Path(_STDIN_NAME), data, hashlib.sha256(data).hexdigest())
+        raise ModelError(f"{STDIN_NAME}: cannot be read: {error.strerror or error}") from None
+    return LoadedModel(parse_model(data, STDIN_NAME), Path(STDIN_NAME), data, hashlib.sha256(data).hexdigest())
 
 
 def open_or_skip(path: str, state: State, *, skip_pointers: bool) -> LoadedModel | None:

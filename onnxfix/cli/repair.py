@@ -265,7 +265,7 @@ def _repair(file: str, run: _Run) -> tuple[int, dict[str, Any] | None]:
     progress = state.progress()
     try:
         report, data = repair_model(loaded, run.targets, run.options, progress)
-        if run.ask_parser and data is not None and data != loaded.data:
+        if run.ask_parser and data is not None:
             from onnxfix.asking import ask_of_result
 
             if progress is not None:

@@ -511,6 +511,10 @@ class ScopeFacts:
         """A lower bound of a dimension, where every named one is at least 1."""
         return self._facts._names.smallest(dim)
 
+    def never_negative(self, value: Number) -> bool:
+        """Whether a number in terms of dimensions is 0 or more at every size of them."""
+        return self._facts._names.never_negative(value)
+
     def array(self, name: str) -> Array | None:
         """The elements, numbers or polynomials, where shape arithmetic or a small constant tells them."""
         return self._facts._array(self.value(name))

@@ -239,10 +239,11 @@ def _next(report: RepairReport, view: View) -> list[str]:
     if report.other_inputs:
         steps.append(f"{_again(report, view)}, with --shape or --inputs that the model runs on")
     errors = [finding for target in report.after for finding in target.findings if finding.severity is Severity.ERROR]
-    opened = dict.fromkeys(value for error in errors if error.code == "OFX303" for value in error.values if value.role == "value")
-    if opened:
-        sizes = " ".join(f"--shape {value.name}:{'x'.join(value.shape or ())}" for value in opened)
-        steps.append(f"{_again(report, view)} {sizes}, with a number for every name: that freezes the sizes")
+    needed = any(error.code == "OFX303" for error in errors)
+    sizes = " ".join(f"--shape {name}:{shape}" for name, shape in report.dynamic if shape)
+    if sizes and (needed or any("dynamic" in item.reason for item in report.declined)):
+        freezing = f"{_again(report, view)} {sizes}, with a number for every name: that freezes the sizes"
+        steps.insert(0 if needed else len(steps), freezing)
     return steps or [_explain(error) for error in errors[:1]]
 
 

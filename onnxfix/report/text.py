@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from onnxfix.report._groups import DIFFERS, INVALID, Group, accepted_but, fix_of, group, place, wrong_nodes
+from onnxfix.results import STDIN_NAME
 from onnxfix.rules.finding import Severity, Verdict
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ def _block(model: ModelInfo, report: TargetReport, view: View) -> list[Line]:
     if shown:
         lines.append(())
     lines.append(_verdict_line(report, everything, view))
-    if not view.quiet and any(members.fix is not None for members in everything):
+    if not view.quiet and model.path != STDIN_NAME and any(members.fix is not None for members in everything):
         command = ["onnxfix", "repair", model.path, "--target", report.target, *view.options, "--diff"]
         lines.append((("Try:", "bold"), f" {shlex.join(command)}"))
     return lines
@@ -193,7 +194,7 @@ def _verdict_line(report: TargetReport, everything: Sequence[Group], view: View)
         line.append(f" Besides, {wrong}.")
     if groups:
         repairable = sum(members.fix is not None for members in groups)
-        line.append(f" {repairable} of {count(len(groups), 'error')} repairable{_asking(report, groups)}.")
+        line.append(f" {repairable} of {count(len(groups), 'error')} may be repairable{_asking(report, groups)}.")
     return tuple(line)
 
 

@@ -108,9 +108,13 @@ def _write(region: Region, facts: ScopeFacts) -> Decline | None:
         for slot, part in ((2, inputs[0]), (1, rest)):
             infinity = _infinity(facts, names[slot])
             if infinity:
+                if _infinite(facts, names[3 - slot]) or _adds_axes(facts, names[slot], (names[0], names[3 - slot])):
+                    return Decline("it chooses between infinities, or the constant has more axes than what it is chosen from")
                 log = region.layer("Log", "masked", [part])
                 region.replace(region.layer("Add" if infinity < 0 else "Sub", "chosen", [inputs[3 - slot], log]))
                 return None
+        if any(_infinite(facts, name) for name in names[1:]):
+            return Decline("a constant that it chooses from has infinities and numbers")
         yes = region.layer("Mul", "yes", [inputs[0], inputs[1]])
         region.replace(region.layer("Add", "chosen", [yes, region.layer("Mul", "no", [rest, inputs[2]])]))
         return None
@@ -145,6 +149,15 @@ def _infinity(facts: ScopeFacts, name: str) -> float:
     if value is None or not value.size or not (np.isinf(value).all() and (value == value.flat[0]).all()):
         return 0.0
     return float(value.flat[0])
+
+
+def _adds_axes(facts: ScopeFacts, name: str, others: tuple[str, str]) -> bool:
+    """Whether the shape of what is chosen is not that of the others alone, but has something from the constant."""
+    shape, shapes = facts.static_shape(name) or (), [facts.static_shape(other) for other in others]
+    known = [item for item in shapes if item is not None]
+    if len(known) == len(shapes):
+        return np.broadcast_shapes(shape, *known) != np.broadcast_shapes(*known)
+    return any(size != 1 for size in shape) or len(shape) > max(facts.rank(other) or 0 for other in others)
 
 
 def _as_float(region: Region, facts: ScopeFacts, slot: int) -> gs.Tensor:

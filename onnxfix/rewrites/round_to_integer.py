@@ -39,7 +39,7 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> list[Change] |
         return chain
     source, steps, kind = chain
     numbers = facts.array(source)
-    if numbers is None or any(facts.smallest(number) < 0 for number in numbers.ravel()):
+    if numbers is None or not all(map(facts.never_negative, numbers.ravel())):
         return Decline("what it starts from is no size, and may be negative")
     sizes = np.arange(MOST + 1)
     shape = np.broadcast_shapes(*(factor.shape for _, factor in steps)) or (1,)

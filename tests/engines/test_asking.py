@@ -116,6 +116,11 @@ def test_repair_writes_nothing_that_the_installed_parser_refuses(
     assert taken.exit_code == 0
     assert "note: the parser of TensorRT-RTX 1.7.0 takes the result" in taken.output
     assert output.exists()
+    # a model that has nothing to repair is no exception
+    answer |= {"verdict": ParseVerdict.REFUSED, "errors": (ParserError(0, "n", "Relu", "UNSUPPORTED_NODE", "no, thanks", "f"),)}
+    again = CliRunner().invoke(repair, [str(output), "--target", "trt7.1", "--ask-parser", "-o", str(tmp_path / "again.onnx")])
+    assert again.exit_code == 3
+    assert not (tmp_path / "again.onnx").exists()
 
 
 @needs_rtx

@@ -168,6 +168,24 @@ def test_a_mask_of_infinity_stays_one(sign: int, order: str) -> None:
     same_bits(run(rewrite(model, "logic_to_float"), x), run(model, x))
 
 
+@pytest.mark.parametrize(
+    ("constant", "order", "reason"),
+    [
+        ("float[1,3,4] b = {" + ", ".join(["-inf"] * 12) + "}", "x, b", "has more axes than what it is chosen from"),
+        ("float[1] b = {-inf}, float[1] t = {inf}", "t, b", "it chooses between infinities"),
+        ("float[1,1,4] b = {0, 0, -inf, -inf}", "x, b", "has infinities and numbers"),
+    ],
+)
+def test_infinities_that_are_no_mask_are_declined(constant: str, order: str, reason: str) -> None:
+    model = parse(
+        f"""<ir_version: 4, opset_import: ["" : 9]> g (float[1,1,4] x) => (float[p,q,r] y) <float[1] z = {{0}}, {constant}> {{
+          [node] c = Greater (x, z)
+          y = Where (c, {order})
+        }}"""
+    )
+    assert reason in str(ask(model, "logic_to_float"))
+
+
 def test_booleans_of_the_interface_stay() -> None:
     model = one_node("Greater", ["x", "z"], {"x": (2,), "z": (2,)}, opset=9, out_dtype=onnx.TensorProto.BOOL)
     assert ask(model, "logic_to_float") == "a boolean is an output of the graph"
