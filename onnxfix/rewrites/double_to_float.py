@@ -129,7 +129,7 @@ def _rounded(facts: Facts) -> Decline | None:
     """Integers that DOUBLE holds, FLOAT rounds, and that somebody asks for again: whole numbers or what compares them."""
     for node in facts.view.nodes():
         of = facts.of(node.scope)
-        if node.op_type != "Cast" or node.attr("to") != DOUBLE or _exact_in_float(of, node.input(0)):
+        if node.op_type not in ("Cast", "CastLike") or of.dtype(node.outputs[0]) != DOUBLE or _exact_in_float(of, node.input(0)):
             continue
         asked = _asked_exactly(facts, node)
         if asked:

@@ -330,7 +330,7 @@ def test_an_output_that_is_a_constant_keeps_its_name_or_is_declined() -> None:
 
 
 THROUGH = """
-<ir_version: 8, opset_import: ["" : 13]>
+<ir_version: 8, opset_import: ["" : 15]>
 g (%s n, float[a,b] x) => (%s y) <double k = {2}, int64 zero = {0}, int64 one = {1}> { %s }
 """
 
@@ -340,6 +340,7 @@ g (%s n, float[a,b] x) => (%s y) <double k = {2}, int64 zero = {0}, int64 one = 
     [
         ("int64[3]", "int64[3]", "d = Cast <to = 11> (n)  e = Mul (d, k)  y = Cast <to = 7> (e)"),
         ("int32[3]", "int32[3]", "d = Cast <to = 11> (n)  e = Mul (d, k)  f = Floor (e)  y = Cast <to = 6> (f)"),
+        ("int64[3]", "int64[3]", "d = CastLike (n, k)  e = Mul (d, k)  y = CastLike (e, n)"),
         ("int64[3]", "bool[3]", "m = Mul (n, n)  d = Cast <to = 11> (m)  y = Greater (d, k)"),
         (
             "int64[3]",
@@ -395,3 +396,29 @@ def test_an_input_with_a_default_of_doubles_is_said_to_be_no_input_any_more(targ
     assert "d" not in {value.name for value in result.graph.input}
     assert report.fidelity is not None
     assert report.fidelity.interface_changes == (f"input d, which had a default, is {what}",)
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        """z = Loop (m, c, a) <
+          body = b (int64 i, bool ci, double[2] s) => (bool co, double[2] so) { co = Identity (ci)  so = Add (s, s) }
+        >""",
+        """z, w = Scan <num_scan_inputs = 1, body = b (double[2] s, float[2] e) => (double[2] so, float[2] v) {
+          f = Cast <to = 11> (e)  so = Add (s, f)  v = Neg (e)
+        }> (a, r)""",
+    ],
+)
+def test_a_state_of_doubles_becomes_floats_with_its_body(node: str) -> None:
+    model = parse(f"""
+    <ir_version: 8, opset_import: ["" : 11]>
+    g (float[2] x, float[3,2] r) => (float[2] y) <int64 m = {{3}}, bool c = {{1}}> {{
+      a = Cast <to = 11> (x)
+      {node}
+      y = Cast <to = 1> (z)
+    }}
+    """)
+    result = run_pass(model, "double_to_float", "a", target="trt7.1")
+    feeds = {"x": np.array([1, -0.3], np.float32), "r": np.ones((3, 2), np.float32)}
+    np.testing.assert_allclose(run(result, feeds)["y"], run(model, feeds)["y"], rtol=1e-6)
+    assert not any("is not what the model gives" in item.reason for item in repair(model, "trt7.1")[0].declined)
