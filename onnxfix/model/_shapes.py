@@ -113,6 +113,35 @@ def _reshape(node: Node, shapes: list[Shape | None], values: list[Array | None],
     return tuple(out)
 
 
+def _constant_of_shape(
+    node: Node, shapes: list[Shape | None], values: list[Array | None], names: Names
+) -> tuple[Number | None, ...]:
+    return _sizes(values[0])
+
+
+def _expand(node: Node, shapes: list[Shape | None], values: list[Array | None], names: Names) -> tuple[Number | None, ...]:
+    data, wanted = shapes[0], _sizes(values[1])
+    assert data is not None
+    rank = max(len(wanted), len(data))
+    pairs = zip((1,) * (rank - len(data)) + data, (1,) * (rank - len(wanted)) + wanted, strict=True)
+    return tuple(_broadcast(*pair) for pair in pairs)
+
+
+def _sizes(entries: Array | None) -> Shape:
+    if entries is None or any(not isinstance(entry, Poly) and entry < 0 for entry in entries.ravel()):
+        raise ValueError("the sizes are computed at run time, or are none")
+    return tuple(entries.ravel())
+
+
+def _broadcast(one: Number, other: Number) -> Number | None:
+    """The dimension that two make together, None where either may be 1."""
+    if one in (1, other):
+        return other
+    if other == 1 or not isinstance(one, Poly):
+        return one
+    return None if isinstance(other, Poly) else other
+
+
 def _flatten(node: Node, shapes: list[Shape | None], values: list[Array | None], names: Names) -> tuple[Number | None, ...]:
     data = shapes[0]
     assert data is not None
@@ -206,7 +235,9 @@ def _adaptive_pool(node: Node, shapes: list[Shape | None], values: list[Array | 
 _HANDLERS: dict[str, Callable[..., tuple[Number | None, ...]]] = {
     "AveragePool": _pool,
     "Concat": _concat,
+    "ConstantOfShape": _constant_of_shape,
     "Conv": _conv,
+    "Expand": _expand,
     "Flatten": _flatten,
     "GlobalAveragePool": _global_pool,
     "GlobalMaxPool": _global_pool,

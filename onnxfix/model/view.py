@@ -103,6 +103,7 @@ class Scope:
     path: str
     opsets: dict[str, int]
     parent: Scope | None = None
+    position: int = -1  # of the node in `parent` that holds this subgraph
     graph: onnx.GraphProto | None = None
     function: onnx.FunctionProto | None = None
     nodes: list[Node] = field(default_factory=list)
@@ -120,6 +121,11 @@ class Scope:
         """The nodes by their position in the proto's node list."""
         return {node.index: node for node in self.nodes}
 
+    @property
+    def root(self) -> Scope:
+        """The main graph or the function that the scope lies in; itself where it is one."""
+        return self if self.parent is None else self.parent.root
+
     @cached_property
     def unmade(self) -> dict[int, str]:
         """By a node's position, its first input that neither this scope nor one around it gives."""
@@ -128,23 +134,23 @@ class Scope:
 
     @cached_property
     def dead(self) -> frozenset[int]:
-        """The positions of the nodes from which no way leads to an output of this scope, nor into a subgraph."""
+        """The positions of the nodes from which no way leads to an output of this scope."""
         outputs, found = {*self.outputs}, set[int]()
         for node in reversed(self.nodes):
-            readers = (reader for name in node.outputs if name for reader, _ in self.consumers.get(name, ()))
-            if outputs.isdisjoint(node.outputs) and all(reader.scope is self and reader.index in found for reader in readers):
+            if outputs.isdisjoint(node.outputs) and self.readers(node) <= found:
                 found.add(node.index)
         return frozenset(found)
 
-    @property
-    def root(self) -> Scope:
-        """The outermost scope around this one: the main graph, or a function's body."""
-        return self if self.parent is None else self.parent.root
-
-    @property
-    def in_function(self) -> bool:
-        """True for a model-local function's body and for the graphs in it."""
-        return self.root.function is not None
+    def readers(self, node: Node) -> set[int]:
+        """The positions of this scope's nodes that read an output of its `node`, themselves or within their subgraphs."""
+        found = set[int]()
+        for name in filter(None, node.outputs):
+            for reader, _ in self.consumers.get(name, ()):
+                inner, index = reader.scope, reader.index
+                while inner is not self and inner.parent is not None:
+                    inner, index = inner.parent, inner.position
+                found.add(index)
+        return found
 
     def stores(self, name: str) -> bool:
         """True where `name` is an initializer of this very scope, sparse or not."""
@@ -244,6 +250,7 @@ class ModelView:
             for attribute in node.proto.attribute:
                 for key, graph in graphs_of(attribute):
                     inner = self._graph_scope(graph, f"{node.path}/{key}", scope, scope.opsets, depth + 1)
+                    inner.position = node.index
                     scope.subgraphs.setdefault(node.index, {})[key] = inner
                     for name in inner.outputs:
                         owner = inner.owner(name)

@@ -241,7 +241,7 @@ class Driver:
         too_weak = _declined(finding, info.name, f"it is {info.applicability.value}", consent=info.applicability.value)
         if weaker and not info.lossy:
             return too_weak
-        if node is not None and not info.over_model and node.scope.in_function:
+        if node is not None and not info.over_model and node.scope.root.function is not None:
             return too_weak if weaker else self._propose_inlining(finding, node, facts, names)
         if info.whole_model:
             proposal = self._propose_pass(finding, info, node, facts, names, own=own)
@@ -277,7 +277,7 @@ class Driver:
         target = next(target for target in self.targets if target.id == finding.target)
         changes: list[Change] = []
         for scope in facts.view.scopes:
-            for call in scope.nodes if not scope.in_function else ():
+            for call in scope.nodes if scope.root.function is None else ():
                 if call.called is None or not _reaches(call.called, node.scope.root.path):
                     continue
                 answer = rewrite(_region(call, facts, names), facts.of(scope), target)
@@ -354,7 +354,7 @@ class Driver:
         return kept
 
     def _try(self, state: State, facts: Facts, batch: list[Proposal], names: Names) -> tuple[Refusal | None, Facts | None]:
-        model, log = copy_model(state.model), EditLog(dict(state.log.touched), set(state.log.initializers_dropped))
+        model, log = copy_model(state.model), state.log.copy()
         changes = [(change, proposal.findings[0].code) for proposal in batch for change in proposal.changes]
         if changes:
             apply_changes(model, changes, log, facts.view)

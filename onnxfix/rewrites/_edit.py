@@ -20,10 +20,18 @@ RULE_KEY = "onnxfix.rule"
 
 @dataclass(slots=True)
 class EditLog:
-    """What was done to original nodes: keys of those replaced, of those around them and of those orphaned, with the rule's code."""
+    """What was done to original nodes: keys of those replaced, of those around them and of those orphaned, with the rule's code.
+
+    `functions_dropped` has the paths of functions that are gone.
+    """
 
     touched: dict[tuple[str, str], str] = field(default_factory=dict)
     initializers_dropped: set[str] = field(default_factory=set)
+    functions_dropped: set[str] = field(default_factory=set)
+
+    def copy(self) -> EditLog:
+        """One to go on with that leaves this as it is."""
+        return EditLog(dict(self.touched), set(self.initializers_dropped), set(self.functions_dropped))
 
 
 def node_key(scope: str, node: onnx.NodeProto) -> tuple[str, str]:
@@ -44,9 +52,7 @@ def node_around(scope: Scope) -> onnx.NodeProto | None:
     """The node that holds a subgraph; None for the main graph and for functions."""
     if scope.parent is None:
         return None
-    return next(
-        scope.parent.nodes_by_index[index].proto for index, inner in scope.parent.subgraphs.items() if scope in inner.values()
-    )
+    return scope.parent.nodes_by_index[scope.position].proto
 
 
 def copy_model(model: onnx.ModelProto) -> onnx.ModelProto:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import onnx
 
 from onnxfix.model.load import is_large
+from onnxfix.model.paths import function_path
 from onnxfix.model.view import ModelView
 from onnxfix.results import Fidelity
 from onnxfix.rewrites._edit import node_key, scope_key
@@ -47,7 +48,8 @@ def ledger(before: onnx.ModelProto, state: State, interface_changes: tuple[str, 
             unchanged += 1
         elif tensor.name not in state.log.initializers_dropped:
             raise RuntimeError(f"fidelity: initializer {tensor.name!r} changed, but no fix touched it")
-    for (what, first), (_, second) in zip(_untouchable(before), _untouchable(state.model), strict=True):
+    dropped = state.log.functions_dropped
+    for (what, first), (_, second) in zip(_untouchable(before, dropped), _untouchable(state.model, dropped), strict=True):
         if first != second:
             raise RuntimeError(f"fidelity: {what} changed")
     return Fidelity(
@@ -69,8 +71,8 @@ def _same(first: onnx.TensorProto, second: onnx.TensorProto) -> bool:
     return bool(first.SerializeToString(deterministic=True) == second.SerializeToString(deterministic=True))
 
 
-def _untouchable(model: onnx.ModelProto) -> list[tuple[str, list[bytes]]]:
-    """What no fix ever changes, as (name, bytes)."""
+def _untouchable(model: onnx.ModelProto, dropped: set[str]) -> list[tuple[str, list[bytes]]]:
+    """What no fix ever changes, as (name, bytes); of functions those whose path is not among the `dropped`."""
     graph = model.graph
     head = onnx.ModelProto(
         producer_name=model.producer_name,
@@ -84,7 +86,7 @@ def _untouchable(model: onnx.ModelProto) -> list[tuple[str, list[bytes]]]:
     parts = {
         "the model's metadata": [head],
         "the graph's metadata": [rest],
-        "a function": model.functions,
+        "a function": [each for each in model.functions if function_path(each.domain, each.name, each.overload) not in dropped],
         "a quantization annotation": graph.quantization_annotation,
         "a sparse initializer": graph.sparse_initializer,
         "the training information": model.training_info,

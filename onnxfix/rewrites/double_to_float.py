@@ -14,9 +14,9 @@ import numpy as np
 import onnx
 
 from onnxfix.model.interface import FIRST_IR_OF_DEFAULTS
-from onnxfix.model.opsets import domain_of
 from onnxfix.rewrites._bounds import MAX_DEPTH, WHOLE, bound
 from onnxfix.rewrites._forms import MOVES
+from onnxfix.rewrites._functions import all_nodes, called_functions
 from onnxfix.rewrites._region import Decline
 
 if TYPE_CHECKING:
@@ -47,14 +47,10 @@ def check(request: Request) -> Decline | None:
         wide = [name for name in names if main.dtype(name) == DOUBLE and not (kind == "input" and facts.view.main.stores(name))]
         if wide:
             return Decline(f"{kind} {wide[0]} is DOUBLE; --allow {code} declares it FLOAT")
-    called = {(node.domain, node.op_type) for node in facts.view.nodes()}
-    for scope in facts.view.scopes:
-        function = scope.root.function
-        is_called = function is not None and (domain_of(function.domain), function.name) in called
-        if is_called and _has_double(node.proto for node in scope.nodes):
-            return Decline("a model-local function computes with DOUBLE")
-        if any(sparse.values.data_type == DOUBLE for sparse in scope.sparse_initializers.values()):
-            return Decline("a sparse constant is DOUBLE")
+    if any(_has_double(all_nodes(function.node)) for function in called_functions(facts.view.proto)):
+        return Decline("a model-local function computes with DOUBLE")
+    if any(sparse.values.data_type == DOUBLE for scope in facts.view.scopes for sparse in scope.sparse_initializers.values()):
+        return Decline("a sparse constant is DOUBLE")
     for name, array in _constants(facts):
         if array is None:
             return Decline(f"constant {name} cannot be read")
@@ -86,7 +82,7 @@ def run(model: onnx.ModelProto, request: Request, edit: Edit) -> Decline | None:
     taken: set[str] = set()
     for scope, known in zip(edit.view.scopes, facts.view.scopes, strict=True):
         graph = scope.graph
-        if graph is None or scope.in_function:
+        if graph is None or scope.root.function is not None:
             continue
         of = facts.of(known)
 
@@ -247,7 +243,7 @@ def _constants(facts: Facts) -> Iterator[tuple[str, np.ndarray | None]]:
         for name, tensor in scope.initializers.items():
             if tensor.data_type == DOUBLE:
                 yield name, facts.of(scope).constant(name)
-        if scope.graph is None or scope.in_function:
+        if scope.graph is None or scope.root.function is not None:
             continue
         for index, node in enumerate(scope.graph.node):
             for attribute in node.attribute:

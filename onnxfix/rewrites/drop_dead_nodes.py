@@ -28,6 +28,5 @@ def rewrite(region: Region, facts: ScopeFacts, target: Target) -> list[Change] |
         if index in found:
             continue
         found.add(index)
-        made = scope.nodes_by_index[index].outputs
-        waiting += [reader.index for name in made if name for reader, _ in scope.consumers.get(name, ())]
+        waiting += scope.readers(scope.nodes_by_index[index])
     return [Change(region.scope, index) for index in sorted(found, key=lambda index: index != region.index)]

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from onnxfix.model.opsets import domain_of, has_body, schema_at
 from onnxfix.rewrites._edit import apply_changes
+from onnxfix.rewrites._functions import drop_uncalled
 from onnxfix.rewrites._region import Change, Decline, Names, Region
 from onnxfix.rewrites.catalogue import REWRITES, Applicability, Phase
 from onnxfix.rewrites.lowering import (
@@ -252,7 +253,7 @@ def move(
         others: list[tuple[Change, str]] = []
         taken: set[tuple[str, int]] = set()
         stuck: Decline | None = None
-        nodes = [node for node in facts.view.nodes() if not node.domain and not node.scope.in_function]
+        nodes = [node for node in facts.view.nodes() if not node.domain and node.scope.root.function is None]
         for node in nodes:
             way = way_of(_maker(node, facts, names), low, target, allow)
             if isinstance(way, Decline):
@@ -265,7 +266,7 @@ def move(
                 moved.add(way.rewrite, way.promise)
         if not others and stuck is None:
             apply_changes(model, direct, log)
-            _import(model, low)
+            _import(model, low, code, log)
             return moved
         if not others:
             # shapes that lie behind a branch or a loop may be what is missing
@@ -288,7 +289,7 @@ def _raise(model: onnx.ModelProto, facts: Facts, high: int, code: str, names: Na
     """Bring every node of ONNX's own domain to the newer opset `high`."""
     changes: list[tuple[Change, str]] = []
     for node in facts.view.nodes():
-        if node.domain or node.scope.in_function:
+        if node.domain or node.scope.root.function is not None:
             continue
         region = _maker(node, facts, names)()
         declined = raise_node(region, high)
@@ -297,11 +298,13 @@ def _raise(model: onnx.ModelProto, facts: Facts, high: int, code: str, names: Na
         if region.is_edited or region.is_replaced:
             changes.append((region.change(), code))
     apply_changes(model, changes, log)
-    _import(model, high)
+    _import(model, high, code, log)
     return Moved([])
 
 
-def _import(model: onnx.ModelProto, opset: int) -> None:
+def _import(model: onnx.ModelProto, opset: int, code: str, log: EditLog) -> None:
+    """Change the import; a function that no node calls any more goes where it would make the model invalid."""
+    drop_uncalled(model, opset, code, log)
     for item in model.opset_import:
         if not domain_of(item.domain):
             item.version = opset

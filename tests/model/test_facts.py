@@ -412,3 +412,12 @@ def test_kept_facts_hold_no_model_in_memory() -> None:
     assert kept is not None
     assert kept is not model.graph.node[0].attribute[0].t
     assert kept == model.graph.node[0].attribute[0].t
+
+
+def test_sizes_that_are_computed_are_those_of_what_is_made() -> None:
+    assert check_shape("s = Shape (x)  y = ConstantOfShape (s)") == ["n", "4", "h", "w"]
+    same = main(HEAD + "g (float[n,1] x, float[n,5] z) => (float[a,b] y) { s = Shape (z)  y = Expand (x, s) }")
+    assert words(same) == ["n", "5"]
+    # n and m may be 1, or equal
+    other = main(HEAD + "g (float[n,1] x, float[m,5] z) => (float[a,b] y) { s = Shape (z)  y = Expand (x, s) }")
+    assert words(other) == ["y.0", "5"]

@@ -91,6 +91,24 @@ def test_doubles_in_the_branches_of_an_if_too() -> None:
         np.testing.assert_allclose(run(result, feeds)["y"], run(model, feeds)["y"], rtol=1e-6)
 
 
+CALLED = """
+<ir_version: 9, opset_import: ["" : 13, "l" : 1]> g (float[3] x, bool c) => (float[3] y) { d = Cast <to = 11> (x)  e = Neg (d)  %s }
+<domain: "l", opset_import: ["" : 13]> F (p) => (q) {
+  s = ReduceSum <keepdims = 0> (p)  b = Greater (s, s)
+  q = If (b) <then_branch = t () => (r) { v = Cast <to = 11> (p)  w = Mul (v, v)  r = Cast <to = 1> (w) },
+    else_branch = e () => (z) { z = Neg (p) }> }
+"""
+
+
+def test_a_function_that_computes_with_doubles_counts_while_it_is_called() -> None:
+    with pytest.raises(AssertionError, match="a model-local function computes with DOUBLE"):
+        run_pass(parse(CALLED % "f = Cast <to = 1> (e)  y = l.F (f)"), "double_to_float", "d", target="trt7.1")
+    model = parse(CALLED % "y = Cast <to = 1> (e)")
+    result = run_pass(model, "double_to_float", "d", target="trt7.1")
+    assert T.DOUBLE not in {attribute.i for node in result.graph.node for attribute in node.attribute}
+    assert result.functions == model.functions
+
+
 DOUBLE_OUTSIDE = """
 <ir_version: 8, opset_import: ["" : 13]>
 g (double[2,3] x) => (double[2,3] y) <double[3] k = {0.5, 2, 3}> { p = Mul (x, k)  y = Neg (p) }
@@ -305,8 +323,7 @@ def test_doubles_in_a_branch_within_a_function() -> None:
       >
     }
     """)
-    assert repair(model, "trt5.1")[0].status == "declined"
-    for target in ("trt7.0", "trt7.1"):
+    for target in ("trt5.1", "trt7.0", "trt7.1"):
         report, result = repair(model, target)
         assert report.status == "repaired", report.declined
         assert result is not None

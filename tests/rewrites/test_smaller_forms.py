@@ -42,8 +42,77 @@ def test_functions_are_inlined_for_releases_without() -> None:
 
 def test_a_function_of_another_opset_stays() -> None:
     other = parse(CALLS.replace('<domain: "local", opset_import: ["" : 18', '<domain: "local", opset_import: ["" : 17'))
-    assert ask(other, "inline_function") == "function twice is written in opset 17, not 18"
+    assert ask(other, "inline_function") == "function scale is written in opset 17, not 18"
     assert ask(one_node("Relu", ["x"], {"x": (2,)}, opset=9), "inline_function") == "it calls no function of the model"
+
+
+DEFAULTS = """<ir_version: 9, opset_import: ["" : 14, "l" : 1]> g (float[1,4] x) => (float[1,4] y) { [node] y = l.F%s (x) }
+<domain: "l", opset_import: ["" : 14, "l" : 1]> F %s
+<domain: "l", opset_import: ["" : 14]> L <a: float = 0.5> (p) => (q) { q = LeakyRelu <alpha: float = @a> (p) }"""
+BRANCHES = "then_branch = t () => (r) { r = l.L (p) }, else_branch = e () => (s) { s = l.L <a = 0.75> (p) }"
+
+
+@pytest.mark.parametrize(
+    ("call", "body"),
+    [
+        ("", "<b: float = 0.25> (p) => (q) { q = LeakyRelu <alpha: float = @b> (p) }"),
+        (" <b = 0.125>", "<b: float = 0.25> (p) => (q) { q = LeakyRelu <alpha: float = @b> (p) }"),
+        ("", "(p) => (q) { z = l.L (p)  q = l.L <a = 0.25> (z) }"),
+        ("", "<b: float = 0.25> (p) => (q) { z = l.L <a: float = @b> (p)  q = l.L (z) }"),
+        # what the call leaves out gives the inner call nothing, which has a default of its own
+        ("", "<b> (p) => (q) { q = l.L <a: float = @b> (p) }"),
+        ("", "(p) => (q) { c = ReduceSum <keepdims = 0> (p)  b = Greater (c, c)  q = If (b) <" + BRANCHES + "> }"),
+    ],
+)
+def test_the_defaults_of_a_function_are_those_of_its_nodes(call: str, body: str) -> None:
+    before = parse(DEFAULTS % (call, body))
+    x = {"x": np.array([[-1, 2, -3, 0.5]], np.float32)}
+    same_bits(run(before, x), run(rewrite(before, "inline_function", target="trt8.6"), x))
+    report, result = repair(before, "trt8.6")
+    assert report.status == "repaired"
+    assert result is not None
+    same_bits(run(before, x), run(result, x))
+
+
+def test_a_function_that_calls_itself_stays() -> None:
+    model = parse(DEFAULTS % ("", "(p) => (q) { z = Abs (p)  q = l.F (z) }"))
+    assert ask(model, "inline_function") == "function F calls itself"
+
+
+@pytest.mark.parametrize("target", ["trt5.1", "trt6.0"])
+def test_branches_within_a_function_stay_with_it_in_an_opset_move(target: str) -> None:
+    body = "then_branch = t () => (r) { r = HardSwish (p) }, else_branch = e () => (s) { s = Round (p) }"
+    model = parse(DEFAULTS % ("", "(p) => (q) { c = ReduceSum <keepdims = 0> (p)  b = Greater (c, c)  q = If (b) <" + body + "> }"))
+    report, result = repair(model, target)
+    assert report.status == "declined"
+    assert result is None
+    assert {(item.op_type, item.rewrite) for item in report.declined} == {
+        ("Greater", "logic_to_float"),
+        ("Where", "logic_to_float"),
+    }
+
+
+SUM = "c = Constant <value_ints = [1]> ()  s = ReduceSum (p, c)  q = Sub (p, s)"
+
+
+@pytest.mark.parametrize("target", ["trt7.0", "trt7.1"])
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        (DEFAULTS % ("", f"(p) => (q) {{ {SUM} }}"), ["L"]),
+        (DEFAULTS.replace("q = LeakyRelu <alpha: float = @a> (p)", SUM) % ("", "(p) => (q) { q = l.L (p) }"), []),
+    ],
+)
+def test_a_function_that_nothing_calls_stands_in_the_way_of_no_opset_move(target: str, text: str, left: list[str]) -> None:
+    report, result = repair(parse(text), target)
+    assert report.status == "repaired"
+    assert "opset_move" in applied(report)
+    assert result is not None
+    assert ops(result) == ["ReduceSum", "Sub"]
+    assert [item.name for item in result.functions] == left
+    assert [item.domain for item in result.opset_import] == (["", "l"] if left else [""])
+    x = {"x": noise((1, 4))}
+    same_bits(run(parse(text), x), run(result, x))
 
 
 @pytest.mark.parametrize("op", ["ArgMax", "ArgMin"])
