@@ -290,15 +290,19 @@ class Facts:
     def _subgraph_outputs(self, node: Node) -> list[_Value]:
         branches = list(node.subgraphs.values())
         results = []
+        # the first output of a Loop's body is its condition
+        skipped = 1 if node.op_type == "Loop" else 0
         for position in range(len(node.outputs)):
             found = [
-                self.of(branch).value(branch.outputs[position])
+                self.of(branch).value(branch.outputs[position + skipped])
                 for branch in branches
-                if node.op_type == "If" and position < len(branch.outputs)
+                if node.op_type in ("If", "Loop", "Scan") and position + skipped < len(branch.outputs)
             ]
             dtype = found[0].dtype if found else 0
-            same = bool(found) and all(value.shape is not None and value.shape == found[0].shape for value in found)
-            results.append(_Value(dtype, found[0].shape if same else None))
+            # what a body gives of a state may have another shape every time, and of a scan it is one element
+            shapes = [value.shape for value in found] if node.op_type == "If" else []
+            same = bool(shapes) and all(shape == shapes[0] for shape in shapes)
+            results.append(_Value(dtype, shapes[0] if same else None))
         return results
 
     def _infer(self, node: Node, inputs: list[_Value]) -> list[_Value]:

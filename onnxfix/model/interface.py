@@ -138,7 +138,7 @@ def new_outputs(before: onnx.ModelProto, after: onnx.ModelProto) -> list[str]:
 
 
 def lost_overrides(before: onnx.ModelProto, after: onnx.ModelProto) -> list[str]:
-    """The initializers of `before` that a caller could override and that no longer reach every value of `after` that they did.
+    """The initializers of `before` that a caller could override and that are no inputs of `after`, or reach fewer values there.
 
     From IR version 4 on an initializer that is a graph input too is that input's default; below, all are listed.
     """
@@ -151,7 +151,12 @@ def lost_overrides(before: onnx.ModelProto, after: onnx.ModelProto) -> list[str]
     for name, bits in reached.items():
         if name in left:
             lost |= bits & ~left[name]
-    return [f"input {name}, which had a default, is a constant now" for bit, name in enumerate(defaults) if lost >> bit & 1]
+    given = {value.name for value in after.graph.input}
+    return [
+        f"input {name}, which had a default, is {'a constant now' if lost >> bit & 1 else 'gone'}"
+        for bit, name in enumerate(defaults)
+        if lost >> bit & 1 or name not in given
+    ]
 
 
 def _reached(graph: onnx.GraphProto, sources: list[str]) -> dict[str, int]:

@@ -144,7 +144,7 @@ def forget_declared(graph: onnx.GraphProto, names: Container[str]) -> None:
 
 
 def touch(log: EditLog, key: str, node: onnx.NodeProto, code: str) -> None:
-    """Note that the node goes, and with it those of its subgraphs."""
+    """Note that the node goes or gets another first output, and that those of its subgraphs go or get another key with it."""
     here = node_key(key, node)
     log.touched.setdefault(here, code)
     for attribute in node.attribute:

@@ -48,7 +48,10 @@ INDICES = {("Gather", 1), ("GatherElements", 1), ("ScatterElements", 1), ("OneHo
 def check(request: Request) -> Decline | None:
     """Why the pass does not serve; None where it does."""
     main = request.facts.of(request.facts.view.main)
+    view = request.facts.view.main
     for name in request.values:
+        if name in view.outputs and name not in view.producers and name not in view.inputs:
+            return Decline(f"output {name} is a constant, which no node makes")
         if not _candidates(main.dtype_name(name), name in request.facts.view.main.outputs, request.targets):
             return Decline(f"no element type that the release has stands for {main.dtype_name(name)}")
     return None
@@ -59,13 +62,14 @@ def run(model: onnx.ModelProto, request: Request, edit: Edit) -> Decline | None:
     main, facts = edit.view.main, request.facts.of(request.facts.view.main)
     inputs = {value.name: value for value in model.graph.input}
     outputs = {value.name: value for value in model.graph.output}
+    taken: set[str] = set()
     for name in request.values:
         old = facts.dtype_name(name)
         kinds = _candidates(old, name in outputs, request.targets)
         if name in outputs and name not in inputs:
             # releases without boolean outputs have no booleans at all: there truth is 0 and 1 in floats
             kind = "FLOAT" if old == "BOOL" and "FLOAT" in kinds else kinds[0]
-            _retype_output(main, outputs[name], old, kind, edit)
+            _retype_output(main, outputs[name], old, kind, edit, taken)
             continue
         moved, ends = _moved(main, name)
         if old in INTEGERS and "FLOAT" in kinds and all(_casts_to_float(node, request.targets) for node, _ in ends):
@@ -79,9 +83,9 @@ def run(model: onnx.ModelProto, request: Request, edit: Edit) -> Decline | None:
         value = inputs[name]
         value.type.tensor_type.elem_type = _T.DataType.Value(kind)
         if not moved:
-            _insert_cast(main, name, old, edit)
+            _insert_cast(main, name, old, edit, taken)
             continue
-        renamed = {each: f"{each}/{kind.lower()}" for each in moved if each != name}
+        renamed = {each: edit.names.free(f"{each}/{kind.lower()}", taken) for each in moved if each != name}
         for node in [*(main.producers[each] for each in renamed), *(node for node, _ in ends)]:
             edit.touch(main, node.proto)
             for position, each in enumerate(node.proto.input):
@@ -118,10 +122,10 @@ def _casts_to_float(node: Node, targets: Sequence[Target]) -> bool:
     return node.op_type == "Cast" and node.attr("to") in wanted
 
 
-def _insert_cast(main: Scope, name: str, old: str, edit: Edit) -> None:
+def _insert_cast(main: Scope, name: str, old: str, edit: Edit, taken: set[str]) -> None:
     """Let everything that read the input read a Cast of it to the old type."""
     assert main.graph is not None
-    inner = edit.names.free(f"{name}/{old.lower()}", set())
+    inner = edit.names.free(f"{name}/{old.lower()}", taken)
     for node, _ in main.consumers.get(name, ()):
         scope = node.scope
         edit.touch(scope, node.proto)
@@ -143,11 +147,11 @@ def rename_input(node: onnx.NodeProto, old: str, new: str) -> None:
                     value.name = new
 
 
-def _retype_output(main: Scope, value: onnx.ValueInfoProto, old: str, kind: str, edit: Edit) -> None:
+def _retype_output(main: Scope, value: onnx.ValueInfoProto, old: str, kind: str, edit: Edit, taken: set[str]) -> None:
     """Cast what makes the output, behind it."""
     assert main.graph is not None
     name = value.name
-    inner = edit.names.free(f"{name}/{old.lower()}", set())
+    inner = edit.names.free(f"{name}/{old.lower()}", taken)
     maker = main.producers[name]
     edit.touch(main, maker.proto)
     if maker.op_type == "Cast" and old != "BOOL" and not main.consumers.get(name):
@@ -161,6 +165,5 @@ def _retype_output(main: Scope, value: onnx.ValueInfoProto, old: str, kind: str,
         edit.touch(node.scope, node.proto)
         rename_input(node.proto, name, inner)
     value.type.tensor_type.elem_type = _T.DataType.Value(kind)
-    main.graph.node.append(
-        onnx.helper.make_node("Cast", [inner], [name], name=f"{name}/{kind.lower()}", to=_T.DataType.Value(kind))
-    )
+    node_name = edit.names.free(f"{name}/{kind.lower()}", taken)
+    main.graph.node.append(onnx.helper.make_node("Cast", [inner], [name], name=node_name, to=_T.DataType.Value(kind)))

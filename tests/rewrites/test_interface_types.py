@@ -206,3 +206,236 @@ def test_what_tells_nan_apart_or_compares_with_infinity_has_no_form_in_floats(bo
     report, result = repair(parse(BOOLEAN % body), "trt5.1", consent=frozenset({"OFX205"}))
     assert result is None
     assert any("NaN or an infinity" in item.reason for item in report.declined), report.declined
+
+
+FLOATS = """
+<ir_version: 8, opset_import: ["" : 11]>
+g (float[1,3] x) => (float[1,3] y) {
+  "d/float" = Relu (x)
+  d = Cast <to = 11> (x)
+  e = Mul (d, d)
+  f = Cast <to = 1> (e)
+  y = Add (f, "d/float")
+}
+"""
+
+
+@pytest.mark.parametrize("target", ["trt5.1", "trt7.0", "trt7.1"])
+def test_a_value_gets_a_name_that_no_other_has(target: str) -> None:
+    model = parse(FLOATS)
+    report, result = repair(model, target)
+    assert report.status == "repaired", report.declined
+    assert result is not None
+    x = np.array([[-1, 0.5, 3]], np.float32)
+    np.testing.assert_allclose(run(result, {"x": x})["y"], run(model, {"x": x})["y"], rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("text", "shape", "kind"),
+    [
+        (
+            """<ir_version: 8, opset_import: ["" : 13]> g (uint8[1,4,4,3] x) => (float[1,3,4,4] y) {
+              a = Transpose <perm = [0, 3, 1, 2]> (x)
+              "a/float" = Cast <to = 1> (a)
+              "x/uint8" = Relu ("a/float")
+              y = Add ("a/float", "x/uint8")
+            }""",
+            (1, 4, 4, 3),
+            np.uint8,
+        ),
+        (
+            """<ir_version: 8, opset_import: ["" : 13]> g (double[1,4] x) => (float[1,4] y) {
+              a = Neg (x)
+              "a/float" = Cast <to = 1> (a)
+              "x/double" = Relu ("a/float")
+              y = Add ("a/float", "x/double")
+            }""",
+            (1, 4),
+            np.float64,
+        ),
+    ],
+)
+def test_an_input_in_another_type_gives_values_names_that_no_other_has(text: str, shape: tuple[int, ...], kind: type) -> None:
+    model = parse(text)
+    report, result = repair(model, "trt7.1", consent=frozenset({"OFX202"}))
+    assert report.status == "repaired", report.declined
+    assert result is not None
+    x = np.arange(np.prod(shape)).reshape(shape).astype(kind)
+    given = onnx.helper.tensor_dtype_to_np_dtype(types(result)["x"])
+    np.testing.assert_array_equal(run(result, {"x": x.astype(given)})["y"], run(model, {"x": x})["y"])
+
+
+def test_an_if_that_gives_doubles_gets_another_name_and_what_lies_in_it_is_still_accounted_for() -> None:
+    model = parse("""
+    <ir_version: 8, opset_import: ["" : 13]>
+    g (float[1,4] x, bool c) => (float[1,4] y) {
+      a = Cast <to = 11> (x)
+      z = If (c) <
+        then_branch = t () => (double[1,4] p) { r = Relu (x)  s = Cast <to = 11> (r)  p = Add (a, s) },
+        else_branch = e () => (double[1,4] q) {
+          q = If (c) <
+            then_branch = t2 () => (double[1,4] u) { u = Neg (a) },
+            else_branch = e2 () => (double[1,4] v) { w = Abs (x)  v = Cast <to = 11> (w) }
+          >
+        }
+      >
+      y = Cast <to = 1> (z)
+    }
+    """)
+    report, _ = repair(model, "trt7.1")
+    assert applied(report)[0] == "double_to_float"
+    assert report.fidelity is not None
+    assert report.fidelity.edited + report.fidelity.removed >= 8
+    result = run_pass(model, "double_to_float", "a", target="trt7.1")
+    for c in (True, False):
+        feeds = {"x": np.array([[1, -2, 3, 0.5]], np.float32), "c": np.array(c)}
+        np.testing.assert_allclose(run(result, feeds)["y"], run(model, feeds)["y"], rtol=1e-6)
+
+
+def test_an_output_in_another_type_that_an_if_makes() -> None:
+    model = parse("""
+    <ir_version: 8, opset_import: ["" : 13]>
+    g (float[1,4] x, bool c) => (double[1,4] z) {
+      z = If (c) <
+        then_branch = t () => (double[1,4] p) { r = Relu (x)  p = Cast <to = 11> (r) },
+        else_branch = e () => (double[1,4] q) { s = Neg (x)  q = Cast <to = 11> (s) }
+      >
+    }
+    """)
+    report, result = repair(model, "trt7.1", consent=frozenset({"OFX205"}))
+    assert report.status == "repaired", report.declined
+    assert result is not None
+    assert types(result)["z"] == T.FLOAT
+
+
+def test_doubles_in_a_branch_within_a_function() -> None:
+    model = parse("""
+    <ir_version: 9, opset_import: ["" : 14, "l" : 1]>
+    g (float[1,4] x) => (float[1,4] y) { y = l.F (x) }
+    <opset_import: ["" : 14], domain: "l">
+    F (p) => (q) {
+      z = Constant <value_float = 0.0> ()
+      c = ReduceSum <keepdims = 0> (p)
+      b = Greater (c, z)
+      q = If (b) <
+        then_branch = t () => (r) { d = Cast <to = 11> (p)  e = Mul (d, d)  r = Cast <to = 1> (e) },
+        else_branch = e () => (s) { s = Neg (p) }
+      >
+    }
+    """)
+    for target in ("trt5.1", "trt7.0", "trt7.1"):
+        report, result = repair(model, target)
+        assert report.status == "repaired", report.declined
+        assert result is not None
+        x = np.array([[1, -2, 3, 0.5]], np.float32)
+        np.testing.assert_allclose(run(result, {"x": x})["y"], run(model, {"x": x})["y"], rtol=1e-6)
+
+
+def test_an_output_that_is_a_constant_keeps_its_name_or_is_declined() -> None:
+    model = parse("""
+    <ir_version: 8, opset_import: ["" : 11]>
+    g (float[1,4] x) => (double[1,4] k, float[1,4] y) <double[1,4] k = {1, 2, 3, 4}> { y = Relu (x) }
+    """)
+    report, result = repair(model, "trt7.0", consent=frozenset({"OFX205"}))
+    assert report.status == "repaired", report.declined
+    assert result is not None
+    assert types(result)["k"] == T.FLOAT
+    for target, consent in (("trt7.0", frozenset[str]()), ("trt5.1", frozenset({"OFX205"}))):
+        report, result = repair(model, target, consent=consent)
+        assert report.status == "declined"
+        assert result is None
+
+
+THROUGH = """
+<ir_version: 8, opset_import: ["" : 15]>
+g (%s n, float[a,b] x) => (%s y) <double k = {2}, int64 zero = {0}, int64 one = {1}> { %s }
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "gives", "body"),
+    [
+        ("int64[3]", "int64[3]", "d = Cast <to = 11> (n)  e = Mul (d, k)  y = Cast <to = 7> (e)"),
+        ("int32[3]", "int32[3]", "d = Cast <to = 11> (n)  e = Mul (d, k)  f = Floor (e)  y = Cast <to = 6> (f)"),
+        ("int64[3]", "int64[3]", "d = CastLike (n, k)  e = Mul (d, k)  y = CastLike (e, n)"),
+        ("int64[3]", "bool[3]", "m = Mul (n, n)  d = Cast <to = 11> (m)  y = Greater (d, k)"),
+        (
+            "int64[3]",
+            "int64[3]",
+            """d = Cast <to = 11> (n)
+            c = Constant <value = bool {1}> ()
+            e = If (c) <
+              then_branch = t () => (double[3] p) { p = Mul (d, k) },
+              else_branch = f () => (double[3] q) { q = Neg (d) }
+            >
+            y = Cast <to = 7> (e)""",
+        ),
+    ],
+)
+def test_integers_that_float_rounds_on_their_way_through_double_are_named(given: str, gives: str, body: str) -> None:
+    report, result = repair(parse(THROUGH % (given, gives, body)), "trt7.0")
+    assert result is None
+    assert any("may be above 2**24, which FLOAT rounds" in item.reason for item in report.declined), report.declined
+
+
+@pytest.mark.parametrize(
+    ("given", "gives", "body"),
+    [
+        ("int32[3]", "float[3]", "d = Cast <to = 11> (n)  e = Mul (d, k)  y = Cast <to = 1> (e)"),
+        ("int16[3]", "int32[3]", "d = Cast <to = 11> (n)  e = Mul (d, k)  y = Cast <to = 6> (e)"),
+        ("int32[3]", "int64[2]", "s = Shape (x)  d = Cast <to = 11> (s)  e = Mul (d, k)  y = Cast <to = 7> (e)"),
+        (
+            "int32[3]",
+            "int64[c]",
+            """s = Shape (x)  g = Gather (s, one)  r = Range (zero, g, one)  d = Cast <to = 11> (r)  e = Mul (d, k)
+            y = Cast <to = 7> (e)""",
+        ),
+    ],
+)
+def test_sizes_and_small_integers_pass_as_they_did(given: str, gives: str, body: str) -> None:
+    model = parse(THROUGH % (given, gives, body))
+    result = run_pass(model, "double_to_float", "d", target="trt7.1")
+    n = np.array([1, -30000, 32767]).astype(given.partition("[")[0])
+    feeds = {"n": n, "x": np.zeros((2, 5), np.float32)}
+    np.testing.assert_array_equal(run(result, feeds)["y"], run(model, feeds)["y"])
+
+
+@pytest.mark.parametrize("target", ["trt5.1", "trt7.0"])
+@pytest.mark.parametrize(("body", "what"), [("y = Relu (x)", "gone"), ("c = Cast <to = 1> (d)  y = Add (x, c)", "a constant now")])
+def test_an_input_with_a_default_of_doubles_is_said_to_be_no_input_any_more(target: str, body: str, what: str) -> None:
+    model = parse(f"""
+    <ir_version: 8, opset_import: ["" : 11]>
+    g (float[1,2] x, double[2] d) => (float[1,2] y) <double[2] d = {{1, 2}}, double[2] e = {{1, 2}}> {{ {body} }}
+    """)
+    report, result = repair(model, target)
+    assert report.status == "repaired", report.declined
+    assert result is not None
+    assert "d" not in {value.name for value in result.graph.input}
+    assert report.fidelity is not None
+    assert report.fidelity.interface_changes == (f"input d, which had a default, is {what}",)
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        """z = Loop (m, c, a) <
+          body = b (int64 i, bool ci, double[2] s) => (bool co, double[2] so) { co = Identity (ci)  so = Add (s, s) }
+        >""",
+        """z, w = Scan <num_scan_inputs = 1, body = b (double[2] s, float[2] e) => (double[2] so, float[2] v) {
+          f = Cast <to = 11> (e)  so = Add (s, f)  v = Neg (e)
+        }> (a, r)""",
+    ],
+)
+def test_a_state_of_doubles_becomes_floats_with_its_body(node: str) -> None:
+    model = parse(f"""
+    <ir_version: 8, opset_import: ["" : 11]>
+    g (float[2] x, float[3,2] r) => (float[2] y) <int64 m = {{3}}, bool c = {{1}}> {{
+      a = Cast <to = 11> (x)
+      {node}
+      y = Cast <to = 1> (z)
+    }}
+    """)
+    result = run_pass(model, "double_to_float", "a", target="trt7.1")
+    feeds = {"x": np.array([1, -0.3], np.float32), "r": np.ones((3, 2), np.float32)}
+    np.testing.assert_allclose(run(result, feeds)["y"], run(model, feeds)["y"], rtol=1e-6)
+    assert not any("is not what the model gives" in item.reason for item in repair(model, "trt7.1")[0].declined)
