@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 # ModelImporter.cpp of release 6.0 reads graph.initializer itself.
 LISTING_ENDS = "trt6.0"
 
-# ModelImporter.cpp of 5.0 to 7.1.
 # The rewrite for whatever is found on a node that nothing needs: parsers import those too.
 DROP_DEAD = "drop_dead_nodes"
+# ModelImporter.cpp of 5.0 to 7.1.
 CONSTANT_OUTPUT = "Assertion failed: tensors.at(output.name()).is_tensor()"
 
 # ShapedWeights.cpp of release 6.0-full-dims cuts what those before it refuse.
@@ -244,7 +244,7 @@ class _Linter:
             refused, kind = False, None
             if any(values.kind(name) is Kind.LOST for name in node.inputs if name):
                 self.shadowed.update(node.outputs)
-            if self.target.unread and self._gets_other_shapes(node, facts):
+            if self.facts is not self.onnx_facts and self._gets_other_shapes(node, facts):
                 self.misread.update(node.outputs)
             for finding in self._node(node, facts, values):
                 refused = refused or finding.refuses
